@@ -36,6 +36,7 @@ from ptycassette.tape.matching.question import SECRET, Question, Rules
 from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses, sse
 from ptycassette.tape.providers.answers import answer_of, api_of, usage_of
 from ptycassette.tape.providers.neutral import Call, Stop
+from ptycassette.tape.providers.openai_responses import PREVIOUS
 
 if TYPE_CHECKING:
     from ptycassette.scrub.session import SessionScrubber
@@ -548,7 +549,7 @@ class _RebuiltQuestions:
             return None
         said = asked["input"]
         now = [{"role": "user", "content": said}] if isinstance(said, str) else said
-        before = self._said.get(str(asked.get("previous_response_id")), [])
+        before = self._said.get(str(asked.get(PREVIOUS)), [])
         return {**asked, "input": [*before, *objects_in(now)]}
 
 
@@ -581,9 +582,6 @@ def asked_providers(entries: Sequence[TapeEntry]) -> tuple[str, str]:
 
 
 # Answers of the fake provider's own writers, in the form in which a tape answers. Pure.
-
-
-_PREVIOUS = "previous_response_id"
 
 
 class PacedHit(Hit, frozen=True, kw_only=True):
@@ -635,16 +633,16 @@ class MadeAnswers:
 
         The calls whose results it tells are put in front of them.
         """
-        if _PREVIOUS.encode() not in body:
+        if PREVIOUS.encode() not in body:
             return body
         document = decoded_json(body)
-        previous = document.get(_PREVIOUS) if isinstance(document, dict) else None
+        previous = document.get(PREVIOUS) if isinstance(document, dict) else None
         if not isinstance(previous, str) or previous.encode() in self._served:
             return body
         said_now = document.get("input")
         if isinstance(said_now, list):
             said_now = [one for item in said_now for one in (*openai_responses.call_of(item), item)]
-        return msgspec.json.encode({**document, _PREVIOUS: None, "input": said_now})
+        return msgspec.json.encode({**document, PREVIOUS: None, "input": said_now})
 
 
 def said(text: str) -> Script:

@@ -25,6 +25,7 @@ from ptycassette.formats.importing.har import (
 from ptycassette.formats.importing.session import BadImportError, ImportedSession
 from ptycassette.model.records import Noted
 from ptycassette.tape.providers import anthropic, gemini
+from ptycassette.tape.providers.openai_chat import chat_answer
 from ptycassette.tape.providers.questions import rebuilt_question
 from ptycassette.tape.routing import known_providers
 
@@ -53,50 +54,6 @@ def chat_question(model: object, messages: Sequence[Any], more: Mapping[str, Any
     body = msgspec.json.encode({name: value for name, value in said.items() if value is not None})
     made = rebuilt_question(body)
     return body if made is None else msgspec.json.encode(made)
-
-
-def chat_answer(
-    model: object,
-    choices: Sequence[tuple[Mapping[str, Any], object]],
-    *,
-    usage: tuple[object, object] = (None, None),
-    answer_id: object = None,
-) -> bytes:
-    """The body of an answer.
-
-    Args:
-        model: that answered.
-        choices: each message, and why it ended.
-        usage: tokens in and out, None where they are not known.
-        answer_id: its id.
-    """
-    tokens = {
-        name: count
-        for name, count in zip(("prompt_tokens", "completion_tokens"), usage, strict=True)
-        if isinstance(count, int) and not isinstance(count, bool)
-    }
-    said = {
-        "id": answer_id,
-        "object": "chat.completion",
-        "model": model,
-        "choices": [
-            {"index": number, "message": dict(message), "finish_reason": reason}
-            for number, (message, reason) in enumerate(choices)
-        ],
-        "usage": tokens or None,
-    }
-    return msgspec.json.encode({name: value for name, value in said.items() if value is not None})
-
-
-def tool_call(call_id: object, name: object, arguments: object) -> dict[str, Any]:
-    """A call of a tool, in a message."""
-    if not isinstance(arguments, str):
-        arguments = msgspec.json.encode(arguments).decode()
-    return {
-        "id": call_id,
-        "type": "function",
-        "function": {"name": name, "arguments": arguments},
-    }
 
 
 VERSIONS = (1, 2)

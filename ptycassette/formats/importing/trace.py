@@ -18,7 +18,6 @@ from ptycassette.formats.importing.cendor import (
     JSON,
     NOWHERE,
     base_of,
-    chat_answer,
     chat_question,
 )
 from ptycassette.formats.importing.har import (
@@ -37,6 +36,7 @@ from ptycassette.formats.importing.har import (
 )
 from ptycassette.formats.importing.session import ImportedSession
 from ptycassette.model.records import Noted
+from ptycassette.tape.providers.openai_chat import chat_answer
 from ptycassette.tape.providers.questions import rebuilt_question
 from ptycassette.tape.routing import known_providers
 

@@ -265,6 +265,50 @@ def _call(part: Call) -> dict[str, Any]:
     }
 
 
+def chat_answer(
+    model: object,
+    choices: Sequence[tuple[Mapping[str, Any], object]],
+    *,
+    usage: tuple[object, object] = (None, None),
+    answer_id: object = None,
+) -> bytes:
+    """The body of a whole answer that is known only in parts, as from a trace.
+
+    Args:
+        model: that answered.
+        choices: each message, and why it ended.
+        usage: tokens in and out, None where they are not known.
+        answer_id: its id.
+    """
+    tokens = {
+        name: count
+        for name, count in zip(("prompt_tokens", "completion_tokens"), usage, strict=True)
+        if isinstance(count, int) and not isinstance(count, bool)
+    }
+    said = {
+        "id": answer_id,
+        "object": "chat.completion",
+        "model": model,
+        "choices": [
+            {"index": number, "message": dict(message), "finish_reason": reason}
+            for number, (message, reason) in enumerate(choices)
+        ],
+        "usage": tokens or None,
+    }
+    return msgspec.json.encode({name: value for name, value in said.items() if value is not None})
+
+
+def tool_call(call_id: object, name: object, arguments: object) -> dict[str, Any]:
+    """A call of a tool, in a message."""
+    if not isinstance(arguments, str):
+        arguments = msgspec.json.encode(arguments).decode()
+    return {
+        "id": call_id,
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+    }
+
+
 def _head(ask: Ask, stamp: Stamp, kind: str) -> dict[str, Any]:
     """What every object of one answer shares."""
     return {

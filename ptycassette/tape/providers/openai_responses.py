@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
-from ptycassette.model.records import objects_in
+from ptycassette.model.records import decoded_json, objects_in
 from ptycassette.tape.providers import openai_chat
 from ptycassette.tape.providers.neutral import (
     Answer,
@@ -49,7 +50,7 @@ from ptycassette.tape.providers.neutral import (
     text_in,
     tool_place,
 )
-from ptycassette.tape.providers.sse import framed
+from ptycassette.tape.providers.sse import DONE, data_lines, framed
 
 error = openai_chat.error
 models = openai_chat.models
@@ -509,3 +510,113 @@ def _usage(usage: Usage) -> dict[str, Any]:
         "output_tokens_details": {"reasoning_tokens": usage.reasoning_output},
         "total_tokens": usage.input + usage.output,
     }
+
+
+# A message over a WebSocket, as a request of its own over HTTP.
+#
+# Such a message continues an earlier answer by its id, and a provider does not know the ids of
+# answers that came from a tape. So the request has the whole conversation in its place, as clients
+# without a WebSocket send it. It is known: all of it was served here.
+
+
+PREVIOUS = "previous_response_id"
+_OF_A_MESSAGE = ("type", "generate", PREVIOUS)
+_ENDS = frozenset(("response.completed", "response.incomplete", "response.failed"))
+
+
+class Conversations:
+    """What was said up to each answer that was served over a WebSocket."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, list[Any]] = {}
+        self._warm = 0
+
+    def learn(self, question: bytes, answer: Sequence[bytes]) -> None:
+        """Note an answered message.
+
+        Args:
+            question: the message of the client.
+            answer: those of the provider.
+        """
+        asked = _document(question)
+        if asked is None:
+            return
+        said = self._before(asked)
+        if said is None:
+            return
+        output: list[Any] = []
+        for event in map(_document, answer):
+            if event is None:
+                continue
+            if event.get("type") == "response.output_item.done":
+                output.append(event.get("item"))
+            response = event.get("response")
+            if event.get("type") in _ENDS and isinstance(response, dict):
+                listed = response.get("output")
+                self._said[str(response.get("id"))] = said + (listed or output)
+
+    def whole(self, message: bytes) -> bytes | None:
+        """The body of the request; None for no question, or one behind an unknown answer."""
+        asked = _document(message)
+        if asked is None:
+            return None
+        said = self._before(asked)
+        if said is None:
+            return None
+        kept = {name: value for name, value in asked.items() if name not in _OF_A_MESSAGE}
+        return msgspec.json.encode({**kept, "input": said, "stream": True})
+
+    def warmed(self, message: bytes) -> tuple[bytes, ...] | None:
+        """The answer to a message that wants nothing generated; None if it wants something.
+
+        There is no such request over HTTP: what it says is told with the next message.
+        """
+        asked = _document(message)
+        if asked is None or asked.get("generate") is not False:
+            return None
+        self._warm += 1
+        head: dict[str, Any] = {
+            "id": f"resp_warm_{self._warm}", "object": "response", "created_at": 0, "error": None,
+            "model": asked.get("model"), "output": [], "status": "completed", "usage": None,
+        }  # fmt: skip
+        return tuple(
+            msgspec.json.encode({"type": kind, "sequence_number": number, "response": head})
+            for number, kind in enumerate(("response.created", "response.completed"))
+        )
+
+    def _before(self, asked: dict[str, Any]) -> list[Any] | None:
+        """All that is said by a message, with what was said before it."""
+        now = asked.get("input")
+        if isinstance(now, str):
+            now = [{"type": "message", "role": "user", "content": now}]
+        if not isinstance(now, list):
+            return None
+        previous = asked.get(PREVIOUS)
+        if previous is None:
+            return now
+        earlier = self._said.get(str(previous))
+        return None if earlier is None else earlier + now
+
+
+def asks(message: bytes) -> bool:
+    """Whether a message wants an answer; others say that one has arrived."""
+    asked = _document(message)
+    return asked is None or asked.get("type") == "response.create"
+
+
+def messages_of(status: int, body: bytes) -> Iterator[bytes]:
+    """The messages over a WebSocket that an answer over HTTP would have been.
+
+    Each event of a stream is one; an error is one, in the form of the API.
+    """
+    if status == HTTPStatus.OK:
+        yield from (data for line in data_lines(body) if (data := line.strip()) != DONE)
+        return
+    found = _document(body) or {}
+    problem = found.get("error") or {"type": "error", "message": body.decode("utf-8", "replace")}
+    yield msgspec.json.encode({"type": "error", "status": status, "error": problem})
+
+
+def _document(data: bytes) -> dict[str, Any] | None:
+    value = decoded_json(data)
+    return value if isinstance(value, dict) else None
