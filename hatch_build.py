@@ -33,7 +33,7 @@ COMPILED = (
 )
 """Source, what is made of it, and the flags for it alone."""
 TABLES = "ptycassette/_tables.json"
-WITH_TABLES = ("profiles", "scrub/rules", "typed")
+WITH_TABLES = ("profiles", "scrub/rules", "scrub/typed")
 """What a recording reads."""
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra")
 COMPILERS = ("cc", "gcc", "clang")

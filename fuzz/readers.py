@@ -1044,7 +1044,7 @@ READERS: dict[str, Reader] = {
         lambda path: load_profile(str(path)), _packaged("profiles/*.toml"), "input.toml"
     ),
     "probe": Reader(
-        lambda path: load_probe(str(path)), _packaged("harness/probes/*.toml"), "input.toml"
+        lambda path: load_probe(str(path)), _packaged("agents/harness/probes/*.toml"), "input.toml"
     ),
     "tape-rules": Reader(_rules, _packaged("tape/rules/*.toml")),
     "approval": Reader(

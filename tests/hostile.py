@@ -157,21 +157,27 @@ IMPORTS: dict[str, Case] = {
 }
 
 EDITS: dict[str, Case] = {
-    "cut-nothing": Case(("cut", "c", "--from", "900"), _copy(GOOD), "c"),
-    "cut-backwards": Case(("cut", "c", "--from", "2", "--to", "1"), _copy(GOOD), ""),
-    "cut-exchanges": Case(("cut", "c", "--exchanges", "7-9"), _copy(GOOD), "no exchanges 7-9"),
-    "trim-huge": Case(("trim", "c", "--exchanges", "1-" + "9" * 40), _copy(GOOD), "3-5"),
-    "speed-zero": Case(("speed", "c", "0"), _copy(GOOD), ""),
-    "speed-nan": Case(("speed", "c", "nan"), _copy(GOOD), ""),
-    "idle-endless": Case(("idle", "c", "1e400"), _copy(GOOD), ""),
-    "annotate-late": Case(("annotate", "c", "x", "--at", "1e9"), _copy(GOOD), ""),
-    "mask-region": Case(("mask", "c", "--region", "0,0:0x0"), _copy(GOOD), ""),
-    "mask-file": Case(("mask", "c", "--word-file", "none"), _copy(GOOD), "none"),
-    "join-torn": Case(("join", "c", "c"), _copy(CORRUPT / "line-truncated"), ""),
-    "edit-bomb": Case(("speed", "c", "2"), _copy(CORRUPT / "tape-ratio"), ""),
-    "edit-newer": Case(("idle", "c", "1"), _copy(CORRUPT / "version-higher"), "version is 2"),
-    "edit-link": Case(("idle", "c", "1"), lambda path: path.symlink_to(GOOD), "link"),
-    "edit-diagnostic": Case(("idle", "c", "1"), _copy(CORRUPT / "diagnostic"), "diagnostic"),
+    "cut-nothing": Case(("edit", "cut", "c", "--from", "900"), _copy(GOOD), "c"),
+    "cut-backwards": Case(("edit", "cut", "c", "--from", "2", "--to", "1"), _copy(GOOD), ""),
+    "cut-exchanges": Case(
+        ("edit", "cut", "c", "--exchanges", "7-9"), _copy(GOOD), "no exchanges 7-9"
+    ),
+    "trim-huge": Case(("edit", "trim", "c", "--exchanges", "1-" + "9" * 40), _copy(GOOD), "3-5"),
+    "speed-zero": Case(("edit", "speed", "c", "0"), _copy(GOOD), ""),
+    "speed-nan": Case(("edit", "speed", "c", "nan"), _copy(GOOD), ""),
+    "idle-endless": Case(("edit", "idle", "c", "1e400"), _copy(GOOD), ""),
+    "annotate-late": Case(("edit", "annotate", "c", "x", "--at", "1e9"), _copy(GOOD), ""),
+    "mask-region": Case(("edit", "mask", "c", "--region", "0,0:0x0"), _copy(GOOD), ""),
+    "mask-file": Case(("edit", "mask", "c", "--word-file", "none"), _copy(GOOD), "none"),
+    "join-torn": Case(("edit", "join", "c", "c"), _copy(CORRUPT / "line-truncated"), ""),
+    "edit-bomb": Case(("edit", "speed", "c", "2"), _copy(CORRUPT / "tape-ratio"), ""),
+    "edit-newer": Case(
+        ("edit", "idle", "c", "1"), _copy(CORRUPT / "version-higher"), "version is 2"
+    ),
+    "edit-link": Case(("edit", "idle", "c", "1"), lambda path: path.symlink_to(GOOD), "link"),
+    "edit-diagnostic": Case(
+        ("edit", "idle", "c", "1"), _copy(CORRUPT / "diagnostic"), "diagnostic"
+    ),
     "migrate-newer": Case(("migrate", "c"), _copy(CORRUPT / "version-higher"), "version is 2"),
     "migrate-tampered": Case(("migrate", "c"), _copy(CORRUPT / "output-digest"), "sha256"),
 }

@@ -119,13 +119,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         ),
     },
     "Edit": {
-        "trim": ("ptycassette.cli.trim", "Keep one stretch of a recording."),
-        "cut": ("ptycassette.cli.cut", "Remove a stretch of a recording."),
-        "join": ("ptycassette.cli.join", "Join recordings, one after the other."),
-        "speed": ("ptycassette.cli.speed", "Make a recording faster or slower."),
-        "idle": ("ptycassette.cli.idle", "Shorten the pauses of a recording."),
-        "mask": ("ptycassette.cli.mask", "Make text in a recording unreadable."),
-        "annotate": ("ptycassette.cli.annotate", "Add a marker with a text to a recording."),
+        "edit": (
+            "ptycassette.cli.edit",
+            "Cut, join, speed up, mask or annotate recordings.",
+        ),
         "migrate": (
             "ptycassette.cli.migrate",
             "Convert a cassette to another version of the format.",
@@ -168,6 +165,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 COMMANDS = {name: row for rows in SECTIONS.values() for name, row in rows.items()}
+MOVED = dict.fromkeys(("trim", "cut", "join", "speed", "idle", "mask", "annotate"), "edit")
+"""Commands that are now in a group. Their old names work in this release, but are not listed."""
 
 _OWN_SIGNALS = frozenset(
     ("fake-provider", "offline", "play", "probe", "rec", "stand-in", "view", "watch")
@@ -210,6 +209,9 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
+        if cmd_name in MOVED:
+            group = self.get_command(ctx, MOVED[cmd_name])
+            return group.get_command(ctx, cmd_name) if isinstance(group, click.Group) else None
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
@@ -221,9 +223,17 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with suggestions for an unknown name."""
+        """As click does, with suggestions for an unknown name, and a note for an old one."""
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+        if ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        if name in MOVED:
+            with suppress(OSError):  # stderr may be full or gone; the command works all the same
+                click.echo(
+                    f"note: `ptycassette {name}` is now `ptycassette {MOVED[name]} {name}`",
+                    err=True,
+                )
+        elif name not in COMMANDS and not name.startswith("-"):
             raise click.UsageError(_no_such_command(name), ctx)
         return super().resolve_command(ctx, args)
 
@@ -273,10 +283,11 @@ def _no_such_command(name: str) -> str:
         return "no such command: 'help'. Write: ptycassette --help, or ptycassette COMMAND --help"
     if name in {"rm", "delete", "remove"}:
         return f"no such command: {name!r}. A cassette is a directory: rm -r CASSETTE"
-    likely = [MEANT[name]] if name in MEANT else get_close_matches(name, sorted(COMMANDS), n=3)
+    likely = [MEANT[name]] if name in MEANT else get_close_matches(name, [*COMMANDS, *MOVED], n=3)
     if not likely and Path(name, "manifest.json").exists():
         return f"no such command: {name!r}. It is a cassette: ptycassette info {name}"
-    meant = f" Did you mean {' or '.join(likely)}?" if likely else ""
+    spelt = [f"{MOVED[one]} {one}" if one in MOVED else one for one in likely]
+    meant = f" Did you mean {' or '.join(spelt)}?" if spelt else ""
     return f"no such command: {name!r}.{meant}"
 
 

@@ -73,6 +73,13 @@ def _command_lines(found: click.Command, context: click.Context) -> Iterator[str
         term, _, text = line.strip().partition("  ")
         if line.startswith("  ") and text:
             yield from _entry(term, text.strip())
+    if isinstance(found, click.Group):
+        for name in found.list_commands(context):
+            inner = found.get_command(context, name)
+            if inner is not None:
+                yield from _command_lines(
+                    inner, click.Context(inner, info_name=name, parent=context)
+                )
 
 
 def _entry(term: str, text: str) -> Iterator[str]:

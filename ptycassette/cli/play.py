@@ -98,22 +98,12 @@ def command(
             speed=1.0 if speed is None else speed,
             start=start,
             end=end,
-            idle_limit=_suggested_idle_limit(source) if idle_limit is None else idle_limit,
+            idle_limit=source.manifest.idle_limit_s if idle_limit is None else idle_limit,
             loop=loop,
         )
         if not on_terminal:
             return _play_elsewhere(source, options, raw=raw)
         return _play_here(source, options, raw=raw)
-
-
-def _suggested_idle_limit(source: Cassette) -> float | None:
-    """The recording's suggestion (``rec --idle-limit``), in seconds."""
-    from ptycassette.keys.quantities import LONGEST_S
-
-    suggested = (source.manifest.optional or {}).get("idle_limit_ms")
-    if not isinstance(suggested, int) or isinstance(suggested, bool):
-        return None
-    return suggested / 1000 if 0 <= suggested <= LONGEST_S * 1000 else None
 
 
 def _size(source: Cassette) -> Size:

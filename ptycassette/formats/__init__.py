@@ -1,1 +1,1 @@
-"""Files of other tools, written and read, and edits of recordings."""
+"""Read and write files of other tools, and edit recordings."""

@@ -278,6 +278,9 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     recorder_version: str
 
 
+_LONGEST_IDLE_S = 10**9
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The whole manifest of version 1."""
 
@@ -291,6 +294,24 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     provenance: Provenance
     required_features: tuple[str, ...] | None = None
     optional: dict[str, Any] | None = None
+
+    @property
+    def idle_limit_s(self) -> float | None:
+        """Players shorten longer pauses to this many seconds, unless they are given another limit.
+
+        It is ``optional.idle_limit_ms`` (``rec --idle-limit``), or what the header of an imported
+        asciicast has. None to play pauses as recorded, also if the value is not a length of time.
+        """
+        optional = self.optional or {}
+        found = optional.get("idle_limit_ms")
+        if isinstance(found, int) and not isinstance(found, bool):
+            return found / 1000 if 0 <= found <= _LONGEST_IDLE_S * 1000 else None
+        imported = optional.get("imported")
+        kept = imported.get("kept") if isinstance(imported, dict) else None
+        found = kept.get("idle_time_limit") if isinstance(kept, dict) else None
+        if isinstance(found, int | float) and not isinstance(found, bool):
+            return float(found) if 0 <= found <= _LONGEST_IDLE_S else None
+        return None
 
 
 # What the standard streams of a recorded program were: ``optional.streams`` of a manifest.

@@ -1,1 +1,1 @@
-"""Profiles of agent CLIs, one TOML file each, and how they are read and checked."""
+"""Read and check the profiles of agent CLIs, one TOML file each."""

@@ -1,8 +1,8 @@
-r"""Finds profiles, and facts about a CLI by its name or that of its program.
+r"""Find profiles and facts about a CLI, by its name or the name of its program.
 
-Built-in profiles lie beside this module, the user's own in
-``$XDG_CONFIG_HOME/ptycassette/harnesses``; of two with one name the user's counts. CLIs that have
-no profile are listed in ``without_profile/clis.toml``.
+Built-in profiles are beside this module, the user's own in
+``$XDG_CONFIG_HOME/ptycassette/harnesses``. If two have the same name, the user's is used. CLIs
+without a profile are listed in ``without_profile/clis.toml``.
 
 ``rec`` looks up every program before it starts it, and most are not agent CLIs. So a file is
 parsed, and the parser loaded, only if it contains the name in quotes. (A TOML string may spell a
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # rec loads this module before it starts the program
 _BUILT_IN = Path(__file__).parent
 _WITHOUT_PROFILE = _BUILT_IN / "without_profile" / "clis.toml"
 _VARIABLE = re.compile(rb"^[A-Z][A-Z0-9_]* *=.*$", re.MULTILINE)
-"""A line that sets a variable of the environment: its value names no program."""
+"""A line that sets an environment variable; its value does not name a program."""
 _CREDENTIALS = re.compile(rb"^\[credentials\]\n(?:[^\[\n].*\n)*", re.MULTILINE)
 
 
@@ -39,7 +39,7 @@ class CredentialFiles(NamedTuple):
 
 
 def own_folder(kind: str, env: Mapping[str, str]) -> Path:
-    """The folder of the user's own files of a kind: ``harnesses`` or ``probes``."""
+    """The folder for the user's own files of a kind: ``harnesses`` or ``probes``."""
     base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", os.devnull)) / ".config")
     return Path(base) / "ptycassette" / kind
 
@@ -50,9 +50,9 @@ def known_capability(
     """``harness.capability`` of a CLI; None without a profile.
 
     Args:
-        name: of the harness or of its program, as ``codex``.
-        version: the program's answer about its version, if it was asked.
-        env: says where the user's own profiles are; this process's environment when None.
+        name: the name of the harness or of its program, such as ``codex``.
+        version: the program's reply about its version, if it was asked.
+        env: locates the user's own profiles; this process's environment when None.
     """
     from ptycassette.profiles.profile import capability_of  # noqa: PLC0415 - see above
 
@@ -61,10 +61,10 @@ def known_capability(
 
 
 def known_profile(name: str, *, env: Mapping[str, str] | None = None) -> Profile | None:
-    """The profile of a CLI, by its name or that of its program; None of what has none.
+    """The profile of a CLI, by its name or that of its program; None if it has no profile.
 
     Args:
-        name: of the harness or of its program.
+        name: the name of the harness or of its program.
         env: as for ``known_capability``.
     """
     from ptycassette.profiles.profile import Profile  # noqa: PLC0415 - see above
@@ -79,7 +79,7 @@ def version_query_of(program: str, *, env: Mapping[str, str] | None = None) -> V
     """How to ask a program for its version; None if it is not an agent CLI.
 
     Args:
-        program: the name of its file.
+        program: the file name of the program.
         env: as for ``known_capability``.
     """
     for cli in _holding(program, env):
@@ -89,9 +89,10 @@ def version_query_of(program: str, *, env: Mapping[str, str] | None = None) -> V
 
 
 def credentials_of_clis(env: Mapping[str, str] | None = None) -> tuple[CredentialFiles, ...]:
-    """The files of all known CLIs that hold secrets, the user's own profiles too.
+    """The files with secrets of all known CLIs, including the user's own profiles.
 
-    Of the built-in profiles only this table is read: each recording would wait for all of them.
+    Only this table of the built-in profiles is read; parsing all of them would delay each
+    recording.
 
     Raises:
         UsageError: a profile of the user's own is wrong; it may name files that hold secrets.
@@ -125,7 +126,7 @@ def _read(data: bytes) -> dict[str, Any]:
 
 
 def _files(env: Mapping[str, str] | None) -> Iterator[Path]:
-    """The user's own profiles, the built-in ones they do not replace, and the list of others."""
+    """The user's own profiles, the built-in ones not replaced by them, and the list of others."""
     own = sorted(own_folder("harnesses", os.environ if env is None else env).glob("*.toml"))
     names = {path.name for path in own}
     yield from own
@@ -134,7 +135,7 @@ def _files(env: Mapping[str, str] | None) -> Iterator[Path]:
 
 
 def _holding(name: str, env: Mapping[str, str] | None) -> Iterator[KnownCli]:
-    """The CLIs in files that contain a name. ``doctor`` reports files that cannot be read."""
+    """The CLIs in files that contain a name. ``doctor`` reports unreadable files."""
     name_in_quotes = tuple(
         f"{quote}{name}{quote}".encode("utf-8", "surrogateescape") for quote in "\"'"
     )
@@ -142,7 +143,7 @@ def _holding(name: str, env: Mapping[str, str] | None) -> Iterator[KnownCli]:
         try:
             data = _data(path)
             if b"\\u" in data.lower() or (
-                any(one in data for one in name_in_quotes)  # most hold it nowhere
+                any(one in data for one in name_in_quotes)  # most files do not contain it
                 and any(one in _VARIABLE.sub(b"", data) for one in name_in_quotes)
             ):
                 yield from _parsed(path, data)

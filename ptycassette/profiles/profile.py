@@ -1,7 +1,7 @@
 """Harness profiles: facts about one agent CLI, in a checked file.
 
-``docs/harnesses.md`` describes the format. Strings may hold ``${name}``; the
-names are filled in when a run is prepared (``harness/preparing.py``).
+``docs/harnesses.md`` describes the format. Strings may contain ``${name}``;
+``agents/harness/preparing.py`` fills in the names when it prepares a run.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ptycassette.profiles.session_log import (
 class VersionQuery(StrictTable, frozen=True, kw_only=True):
     """How to ask for the version, and the versions that the profile was tested with.
 
-    ``automatic``: recording the program asks without being told to. A script might not understand
-    ``argv``, so this is for names that no other program has.
+    ``automatic``: a recording asks without an explicit request. A script might not understand
+    ``argv``, so use this only for names that no other program has.
     """
 
     argv: tuple[str, ...] = ("--version",)
@@ -40,9 +40,9 @@ class VersionQuery(StrictTable, frozen=True, kw_only=True):
 
 
 class Capability(StrictTable, frozen=True, kw_only=True):
-    """The capabilities of the CLI, in its own terms, for the manifest of a recording.
+    """The capabilities of the CLI, with the CLI's own names, for the manifest of a recording.
 
-    ``permission_modes`` are the values of its option for that.
+    ``permission_modes`` are the values of its option for permissions.
     """
 
     features: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Capability(StrictTable, frozen=True, kw_only=True):
 
 
 class ProfileTerminal(StrictTable, frozen=True, kw_only=True):
-    """The terminal that suits the CLI."""
+    """The terminal size and type that suit the CLI."""
 
     term: str = "xterm-256color"
     rows: int = 30
@@ -69,10 +69,10 @@ class HomeFile(StrictTable, frozen=True, kw_only=True):
 
 
 class Credentials(StrictTable, frozen=True, kw_only=True):
-    """The files with its secrets, in the home and the work folder, and state that holds some, too.
+    """The files with its secrets, in the home and the work folder, and state files that hold some.
 
-    What looks like a secret in them is known to the scrubber. ``key_prefix`` begins the fake key
-    of zeros for offline runs.
+    The scrubber learns everything in them that looks like a secret. ``key_prefix`` begins the fake
+    key of zeros for offline runs.
     """
 
     home: tuple[str, ...] = ()
@@ -91,11 +91,11 @@ def _check_inside(path: str) -> None:
 
 
 class OfflineMode(StrictTable, frozen=True, kw_only=True):
-    """One way to run it offline: with an API key, with an account, logged out.
+    """One way to run it offline: with an API key, with an account, or logged out.
 
-    ``tls``: the provider must use TLS. ``arguments`` follow the program directly;
-    a variable or a file is better where the CLI has one, because a program that starts the CLI
-    itself does not know of them.
+    ``tls``: the provider must use TLS. ``arguments`` come directly after the program. Prefer a
+    variable or a file if the CLI has one: a program that starts the CLI itself does not add the
+    arguments.
     """
 
     api: Literal["anthropic", "responses", "chat", "gemini"]
@@ -106,9 +106,9 @@ class OfflineMode(StrictTable, frozen=True, kw_only=True):
 
 
 class Offline(StrictTable, frozen=True, kw_only=True):
-    """What offline runs get in all modes, and a user's own run never gets.
+    """Settings for offline runs in all modes; a user's own run never gets them.
 
-    ``model`` is the model they ask for unless another is given.
+    ``model`` is the model to ask for if no other is given.
     """
 
     model: str = ""
@@ -116,14 +116,13 @@ class Offline(StrictTable, frozen=True, kw_only=True):
 
 
 class TapePointing(StrictTable, frozen=True, kw_only=True):
-    """How a user's own run is pointed at the proxy that records its model traffic.
+    """How to point a user's own run at the proxy that records its model traffic.
 
-    ``provider`` is whom it talks to unless the user says otherwise. ``environment`` and
-    ``arguments`` (right behind the program) may hold ``${NAME}``, the base URL of the provider of
-    that name without a version. They must not touch the user's own files. Without both, the
-    provider's usual variables are set. ``proxy_environment`` is added to what every program gets
-    where the proxy is an HTTP proxy. ``proxy_only``: nothing but an HTTP proxy reaches it, because
-    it takes the address of its provider from its own files.
+    ``provider`` is the CLI's default provider. ``environment`` and ``arguments`` (right behind the
+    program) may contain ``${NAME}``, the base URL of the provider of that name without a version.
+    They must not touch the user's own files. Without both, the provider's usual variables are set.
+    ``proxy_environment`` is added to the usual variables of an HTTP proxy. ``proxy_only``: only an
+    HTTP proxy can reach this CLI, because it reads its provider's address from its own files.
     """
 
     provider: str = ""
@@ -134,7 +133,7 @@ class TapePointing(StrictTable, frozen=True, kw_only=True):
 
 
 class ToolCall(StrictTable, frozen=True, kw_only=True):
-    """How a model makes the CLI act: by calling a tool, or by a ``text`` in its place.
+    """How a model makes the CLI act: with a tool call, or with a ``text`` instead.
 
     ``arguments`` are JSON, ``input`` is free text. ``options`` of the CLI enable the tool if it
     is not enabled by default; ``finish`` are the arguments of the call that ends a turn, if an
@@ -181,9 +180,9 @@ class Install(StrictTable, frozen=True, kw_only=True):
 
 
 class ExitMessage(StrictTable, frozen=True, kw_only=True):
-    """A message that the CLI prints in some runs while it ends, and in others not.
+    """A message that the CLI prints in some runs while it ends, but not in all.
 
-    ``first`` is the pattern of its first row, ``rows`` that of the rows that follow.
+    ``first`` is the pattern of its first row, ``rows`` the pattern of the following rows.
     """
 
     name: str
@@ -198,11 +197,11 @@ class ExitMessage(StrictTable, frozen=True, kw_only=True):
 class Screens(StrictTable, frozen=True, kw_only=True):
     """How to recognise its states: ready for a prompt, busy, done with a turn.
 
-    ``volatile`` are patterns of rows that are another in each run: a rerun leaves these rows out.
-    Where a pattern has a group, it leaves out only what the group matched.
-    ``at_exit`` are messages that it leaves out of the last screen. ``farewell`` is the pattern of a
-    row that the program prints when it ends: where both last screens have it, what is above it is
-    not compared, because some programs repaint that in some runs.
+    ``volatile`` are patterns of rows that change from run to run; a rerun does not compare them. If
+    a pattern has a group, only the text of the group is ignored. ``at_exit`` are messages to remove
+    from the last screen. ``farewell`` is the pattern of a row that the program prints when it ends.
+    If both last screens have it, nothing above it is compared, because some programs repaint that
+    part in some runs.
     """
 
     ready: ScreenPredicate
@@ -237,7 +236,7 @@ class StartDialog(StrictTable, frozen=True, kw_only=True):
 
 
 class Submit(StrictTable, frozen=True, kw_only=True):
-    """How a prompt is submitted: pasted (bracketed if the CLI asks for that) or typed."""
+    """How a prompt is submitted: pasted (bracketed if the CLI enables that) or typed."""
 
     how: Literal["paste", "type"] = "paste"
     pause_ms: int = 100
@@ -245,7 +244,7 @@ class Submit(StrictTable, frozen=True, kw_only=True):
 
 
 class KnownCli(StrictTable, frozen=True, kw_only=True):
-    """The facts that are known also of CLIs without a profile.
+    """The facts that are known even about CLIs without a profile.
 
     ``binaries`` are the names of its program.
     """
@@ -264,7 +263,7 @@ def clis_without_profile(text: str) -> tuple[KnownCli, ...]:
     """Read the list of CLIs that have no profile.
 
     Raises:
-        UsageError: what is wrong, and the nearest known name.
+        UsageError: the list is wrong; names the fault and the nearest known name.
     """
     known = (KnownCli, VersionQuery, Credentials)
     return read_checked(text, _WithoutProfile, where="clis without profile", known=known).clis
@@ -273,13 +272,13 @@ def clis_without_profile(text: str) -> tuple[KnownCli, ...]:
 class Profile(KnownCli, frozen=True, kw_only=True):
     """The profile of one CLI.
 
-    ``environment`` is for every run, also the user's own; ``offline`` and ``modes`` are for
-    runs against the fake provider alone. ``interactive`` and ``oneshot`` are the arguments of a
-    run with and without a terminal interface; ``${prompt}`` stands for the prompt. ``start`` are
-    dialogs of an offline run before it is ready. ``submit`` submits a prompt, ``leave`` ends the
-    program. ``tools`` are the ways a model makes it act, by their effect (``read``, ``run``).
-    ``tape`` points it at a recording proxy. ``licence`` is the CLI's, and
-    ``shareable`` is whether it allows publishing its screens.
+    ``environment`` is for every run, also the user's own; ``offline`` and ``modes`` are only for
+    runs against the fake provider. ``interactive`` and ``oneshot`` are the arguments of a run with
+    and without a terminal interface, with ``${prompt}`` for the prompt. ``start`` are the dialogs
+    of an offline run before it is ready. ``submit`` submits a prompt, ``leave`` ends the program.
+    ``tools`` are the ways in which a model makes it act, by their effect (``read``, ``run``).
+    ``tape`` points it at a recording proxy. ``licence`` is the CLI's licence, and ``shareable``
+    whether that licence allows publishing screens.
     """
 
     version: Literal[1]
@@ -309,7 +308,7 @@ class Profile(KnownCli, frozen=True, kw_only=True):
         """Read and check a profile.
 
         Raises:
-            UsageError: what is wrong, where, and the nearest known name.
+            UsageError: the profile is wrong; names the fault, its place and the nearest known name.
         """
         tables = (
             VersionQuery,
@@ -339,13 +338,13 @@ class Profile(KnownCli, frozen=True, kw_only=True):
 def capability_of(profile: Profile, *, version: str | None = None) -> dict[str, Any] | None:
     """The capabilities in the profile; None if it has no program.
 
-    ``features``, ``permission_modes``, and where both come from: ``profile``, and ``seen_with``,
-    the versions that the profile was tried with. Another version may differ.
+    ``features``, ``permission_modes``, and their origin: ``profile``, and ``seen_with``, the
+    versions that the profile was tested with. Another version may differ.
 
     Args:
-        profile: of the CLI.
-        version: the program's answer about its version, if it was asked. An answer in another
-            form is that of another program, and gives None.
+        profile: the CLI's profile.
+        version: the program's reply about its version, if it was asked. A reply in another form
+            comes from another program, and gives None.
     """
     query = profile.version_query
     if not profile.binaries or (version is not None and not re.search(query.regex, version)):

@@ -1,28 +1,17 @@
-"""Reading a CLI's own session log into typed service events and the final record.
+"""Turn a CLI's session log into typed service events and the final record.
 
-A log is a sequence of rows: JSON lines, rows of a SQLite query, or matches of a
-regular expression in text. Rules pick rows and fields out of them. The caller
-reads the files (``harness/io``) and passes rows.
+A log is a sequence of rows: JSON lines, rows of a SQLite query, or matches of a regular expression
+in text. Rules pick rows and fields. The caller (``agents/harness/io``) reads the files and passes
+rows.
 
-Typed events, with the fields that each may have:
-
-=============== =========================================================
-``message``     ``id``, ``role``, ``text``, ``model``
-``thinking``    ``id``, ``text``, ``model``
-``attachment``  ``id``, ``role``, ``kind``, ``media_type``, ``name``
-``summary``     ``id``, ``text``: takes the place of the conversation so far
-``tool-call``   ``call_id``, ``name``, ``arguments``
-``tool-result`` ``call_id``, ``output``
-``usage``       ``input_tokens``, ``output_tokens``, ``cached_input_tokens``,
-                ``reasoning_output_tokens``, ``cost_usd``, ``model``, ``id``
-=============== =========================================================
-
-Each may have ``agent``, the subagent that it belongs to, and ``sidechain``, true for an event of a
-subagent. ``inherited`` is true for an event that was copied from the session that this one was
-forked from; the tokens of such events are not counted again.
-
-``cached_input_tokens`` is a part of ``input_tokens``, ``reasoning_output_tokens``
-of ``output_tokens``. CLIs that count them beside each other need a sum.
+Types of events and their fields: ``message`` (``id``, ``role``, ``text``, ``model``),
+``thinking`` (``id``, ``text``, ``model``), ``attachment`` (``id``, ``role``, ``kind``,
+``media_type``, ``name``), ``summary`` (``id``, ``text``: replaces the conversation so far),
+``tool-call`` (``call_id``, ``name``, ``arguments``), ``tool-result`` (``call_id``, ``output``),
+``usage`` (``id``, ``model``, ``cost_usd``, ``input_tokens``, ``output_tokens``, and parts of these:
+``cached_input_tokens``, ``reasoning_output_tokens``; a CLI that counts the parts separately needs a
+sum). Each may have ``agent`` (its subagent), ``sidechain`` (true for a subagent's event) and
+``inherited`` (true for a copy from the session that was forked, whose tokens do not count again).
 """
 
 from __future__ import annotations
@@ -53,14 +42,14 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 class StrictTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of a file: unknown names are errors."""
+    """A table of a file; unknown names are errors."""
 
 
 def check_regex(pattern: str | None) -> None:
-    """Check that ``pattern`` is a regular expression that files may have.
+    """Check that ``pattern`` is a regular expression that files may contain.
 
     Raises:
-        ValueError: it is not; msgspec adds where it stands.
+        ValueError: it is not; msgspec adds its place.
     """
     if pattern is not None:
         try:
@@ -70,7 +59,7 @@ def check_regex(pattern: str | None) -> None:
 
 
 def _check_all(value: Any, patterns: FilePatterns) -> None:
-    """Check that a file does not have too many patterns; each is checked in its own place."""
+    """Check that a file does not have too many patterns; each one is checked elsewhere."""
     if isinstance(value, list):
         for item in value:
             _check_all(item, patterns)
@@ -87,11 +76,11 @@ def _count(pattern: str, patterns: FilePatterns) -> None:
     except TooManyPatternsError:
         raise
     except PatternError:
-        pass  # its struct says so, with the place
+        pass  # its struct reports that, with the place
 
 
 def read_checked(text: str, kind: type[S], *, where: str, known: tuple[type, ...]) -> S:
-    """A file of ``version = 1`` as ``kind``.
+    """Read a TOML file with ``version = 1`` as ``kind``.
 
     Args:
         text: TOML; variables stay as they are.
@@ -100,7 +89,7 @@ def read_checked(text: str, kind: type[S], *, where: str, known: tuple[type, ...
         known: the structs of its tables, for suggestions.
 
     Raises:
-        UsageError: not TOML, another version, or not what ``kind`` says.
+        UsageError: it is not TOML, has another version, or does not fit ``kind``.
     """
     raw = read_toml(text, where=where, variables=None)
     if raw.get("version") != 1:
@@ -145,7 +134,7 @@ _SCALE = {"": 1, "k": 1000, "m": 1_000_000}
 
 
 class EventRule(StrictTable, frozen=True, kw_only=True):
-    """Which rows are an event, and where its fields are.
+    """Selects the rows that are an event, and the places of its fields.
 
     ``where`` compares dotted paths with values, ``exists`` requires paths, and a row that agrees
     with ``unless`` in one path is left out. A list of values means any of them; a value that starts
@@ -153,13 +142,13 @@ class EventRule(StrictTable, frozen=True, kw_only=True):
 
     ``each`` makes one event per element of a list, for elements that agree with ``each_where``; the
     paths of ``fields`` then start at the element, or at the row if they start with ``/``. A text in
-    place of the list is one element, ``{"type": "text", "text": TEXT}``. An element that has none
-    of the fields is not an event, nor is an empty text or a result of a tool without its output.
+    place of the list is one element, ``{"type": "text", "text": TEXT}``. An element without any of
+    the fields is not an event; neither is an empty text, or a tool result without output.
 
     A field that starts with ``=`` is a fixed text; a count may be a sum, ``a.b + a.c``, of the
-    paths that exist. ``fallback`` events count only if no other rule found the same text, or the
-    same call. ``aside`` is a fact in rows that are about something else: a row of which nothing
-    but this is taken counts as unread.
+    paths that exist. ``fallback`` events count only if no other rule found the same text or the
+    same call. ``aside`` marks a fact in a row about something else: the row still counts as unread
+    if nothing else is taken from it.
     """
 
     type: EventType
@@ -190,10 +179,10 @@ class EventRule(StrictTable, frozen=True, kw_only=True):
 class ForkedHistory(StrictTable, frozen=True, kw_only=True):
     """How a log begins with a copy of the session that it was forked from.
 
-    ``head`` compares paths of the row that heads a session, ``id`` is the path of its id, and
-    ``parent`` the path that only the head of a fork has. The copy ends with the first row whose
-    ``turn`` (a UUID of version 7) was made after the session, or, where no row has such an id, with
-    the first row that is more than a second later than the head: a copy is written at once.
+    ``head`` compares paths of a session's first row, ``id`` is the path of its id, and ``parent``
+    the path that only the head of a fork has. The copy ends before the first row whose ``turn`` (a
+    UUID of version 7) is younger than the session. If no row has such an id, it ends before the
+    first row that is more than a second younger than the head, because a copy is written at once.
     """
 
     head: dict[str, Any]
@@ -205,19 +194,16 @@ class ForkedHistory(StrictTable, frozen=True, kw_only=True):
 class LogSource(StrictTable, frozen=True, kw_only=True):
     """The location of a log, and how to read it.
 
-    ``total``: the counts of usage rows are for themselves (``sum``), or running totals (``last``),
-    whose increases are the events. Of the
-    files that ``glob`` finds the newest is read; ``together`` means all files of its folder, in the
-    order of their last change; ``beside`` finds more files of the session, such as those of
-    subagents, below the file's folder; ``{stem}`` is the file's name without its ending.
-    ``begins`` is a regular expression of what a file begins with, so
-    that an import can recognise it; without it the name decides. ``time`` is the path of a row's
-    time (RFC
-    3339, or milliseconds since 1970). ``json`` is one document, ``jsonl`` one a line;
-    ``rows`` is the path of the list in it whose elements are the rows. A document that is a list
-    is a row for each of its elements. A row that has ``copied`` comes from another session.
-    ``version`` is the path of the CLI's version, in any row.
-    ``common`` are fields of all events, at paths of the row: ``agent`` and ``sidechain``.
+    ``total``: the counts of usage rows are separate (``sum``), or running totals (``last``), whose
+    increases are the events. The newest file that ``glob`` finds is read; ``together`` means all
+    files of its folder, in the order of their last change; ``beside`` finds more files of the
+    session, such as those of subagents, below the file's folder; ``{stem}`` is the file's name
+    without its suffix. ``begins`` is a regular expression for the beginning of a file, so that an
+    import can recognise it; without it the name decides. ``time`` is the path of a row's time (RFC
+    3339, or milliseconds since 1970). ``json`` is one document, ``jsonl`` one a line; ``rows`` is
+    the path of the list of rows in it. If the document is a list, its elements are the rows. A row
+    that has ``copied`` comes from another session. ``version`` is the path of the CLI's version, in
+    any row. ``common`` are fields of all events, at paths of the row: ``agent`` and ``sidechain``.
     """
 
     glob: str
@@ -256,8 +242,8 @@ class LogSource(StrictTable, frozen=True, kw_only=True):
 class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The facts in a log: service events in order, and fields of the final record.
 
-    ``times`` are those of the events, in microseconds since 1970; None where the log does not
-    have it. ``unread`` counts what no rule is about, by the kind of row or of element.
+    ``times`` are the times of the events in microseconds since 1970; None if the log has no time.
+    ``unread`` counts everything that no rule covers, by the kind of row or element.
     """
 
     events: tuple[dict[str, Any], ...] = ()
@@ -271,7 +257,7 @@ class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_rows(source: LogSource, rows: Iterable[Any]) -> LogFacts:
-    """The facts of a log, row by row, in order. A ``Raw`` is a row that could not be decoded."""
+    """Collect the facts of a log from its rows; a ``Raw`` is a row that could not be decoded."""
     reading = _Reading(source)
     for document in rows:
         row = document if source.rows is None else _at(document, source.rows)
@@ -301,7 +287,7 @@ class _Reading:
         self._rules: dict[Any, tuple[EventRule, ...]] = {}
 
     def take(self, row: Any) -> None:
-        """The next row."""
+        """Read the next row."""
         if isinstance(row, msgspec.Raw):
             self._unread["rows of broken JSON"] += 1
             return
@@ -335,7 +321,7 @@ class _Reading:
             self._unread[f"rows of kind {_kind(row)}"] += 1
 
     def _rules_for(self, row: Any) -> tuple[EventRule, ...]:
-        """The rules whose ``where`` a row agrees with; looked up, because rows are of few kinds."""
+        """The rules whose ``where`` matches a row; cached, because there are few kinds of rows."""
         key = tuple(_at(row, path) for path in self._paths)
         if not all(one is None or isinstance(one, bool | int | str) for one in key):
             return tuple(rule for rule in self._source.events if _matches(row, rule.where))
@@ -354,7 +340,7 @@ class _Reading:
         return {**event, "inherited": True} if inherited else event
 
     def _own_usage(self, event: dict[str, Any], *, inherited: bool) -> dict[str, Any] | None:
-        """The tokens of this event alone; None where it adds none, or is of another session."""
+        """The tokens of this event alone; None if it adds none, or belongs to another session."""
         if self._source.total == "sum":
             return None if inherited else event
         before, now = (
@@ -399,10 +385,10 @@ class _Reading:
 
 
 def _without_repeats(found: list[_Found]) -> list[_Found]:
-    """Keep the last of the events with one type and id, because logs rewrite their rows.
+    """Of events with the same type and id keep the last, because logs rewrite their rows.
 
     Its time and place are those of the first one. Events of a ``fallback`` rule are kept only
-    where no other rule has found the same text.
+    if no other rule found the same text.
     """
     texts = {_said(one.event) for one in found if not one.rule.fallback}
     latest: dict[Any, _Found] = {}
@@ -420,7 +406,7 @@ def _without_repeats(found: list[_Found]) -> list[_Found]:
 
 
 def _in_order(found: list[_Found]) -> list[_Found]:
-    """Events of several files in the order of their times; one without a time follows another."""
+    """Sort events of several files by time; one without a time stays behind its predecessor."""
     latest = 0
     keys: list[int] = []
     for one in found:
@@ -431,7 +417,7 @@ def _in_order(found: list[_Found]) -> list[_Found]:
 
 
 def _said(event: dict[str, Any]) -> tuple[Any, ...]:
-    """What an event has in common with one that repeats it."""
+    """The parts of an event that a repetition of it also has."""
     call, text = event.get("call_id"), event.get("text")
     return (
         event["type"],
@@ -442,7 +428,7 @@ def _said(event: dict[str, Any]) -> tuple[Any, ...]:
 
 
 class _Copy:
-    """Which rows were copied from the session that this one was forked from."""
+    """Recognises rows that were copied from the session that this one was forked from."""
 
     _LATER_US = 1_000_000
     _MUCH_LATER_US = 10_000_000
@@ -455,7 +441,7 @@ class _Copy:
         self._old_turns = False
 
     def holds(self, row: Any, t_us: int | None) -> bool:
-        """Whether a row, the next one, is a copy."""
+        """Whether the next row is a copy."""
         forked = self._source.forked
         if forked is not None:
             if _matches(row, forked.head):
@@ -488,7 +474,7 @@ class _Copy:
 
 
 def _made_us(name: Any) -> int | None:
-    """When a UUID of version 7 was made (RFC 9562, section 5.7); None for any other name."""
+    """When a UUID of version 7 was made (RFC 9562, section 5.7); None for other names."""
     try:
         made = UUID(name) if isinstance(name, str) else None
     except ValueError:
@@ -497,7 +483,7 @@ def _made_us(name: Any) -> int | None:
 
 
 def _kind(value: Any) -> str:
-    """What a row or element calls itself, in its own words and those of what it holds."""
+    """The type that a row or element names, with the types of its parts."""
     if not isinstance(value, Mapping):
         return type(value).__name__
     inner = [value.get(name) for name in ("payload", "event", "part", "message", "data")]
@@ -513,7 +499,7 @@ def _kind(value: Any) -> str:
 
 
 def _moment_us(said: Any) -> int | None:
-    """A moment in microseconds since 1970; None where there is none that can be read."""
+    """A moment in microseconds since 1970; None if there is no readable one."""
     try:
         if isinstance(said, str):
             moment = datetime.fromisoformat(said)
@@ -559,7 +545,7 @@ def _begins(text: str, pattern: str) -> bool:
 
 
 def _agrees(row: Any, rule: EventRule) -> bool:
-    """Whether a rule is about a row, beyond its ``where``."""
+    """Whether a row matches the conditions of a rule besides ``where``."""
     return not any(_is(_at(row, path), one) for path, one in rule.unless.items()) and all(
         _at(row, path) is not None for path in rule.exists
     )
@@ -609,7 +595,7 @@ def _field(element: Any, row: Any, name: str, path: str) -> Any:
 
 
 def _as_text(value: Any) -> Any:
-    """The text of a list that holds nothing but blocks of text."""
+    """The text of a list that consists only of text blocks; other values unchanged."""
     if not isinstance(value, list) or not value:
         return value
     texts = [
@@ -656,7 +642,7 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def _at(value: Any, path: str) -> Any:
-    """What is at a dotted path; None where there is nothing."""
+    """The value at a dotted path; None if the path does not exist."""
     for part in _parts(path):
         if isinstance(value, dict):
             value = value.get(part)
@@ -699,7 +685,7 @@ class ScreenPredicate(StrictTable, frozen=True, kw_only=True):
             raise ValueError("an empty predicate")
 
     def misses(self, screen: Screen) -> tuple[str, ...]:
-        """The parts that do not hold, in words."""
+        """The conditions that do not hold, in words."""
         text = screen.text
         failed = [f"contains {part!r}" for part in self.contains if part not in text]
         failed += [f"absent {part!r}" for part in self.absent if part in text]
@@ -708,5 +694,5 @@ class ScreenPredicate(StrictTable, frozen=True, kw_only=True):
         return tuple(failed)
 
     def holds(self, screen: Screen) -> bool:
-        """Whether all holds (except for ``stable_ms``)."""
+        """Whether all conditions hold (except ``stable_ms``)."""
         return not self.misses(screen)

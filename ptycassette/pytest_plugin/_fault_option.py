@@ -1,4 +1,4 @@
-"""``--ptycassette-faults``: the option, and the fault of a test, which is a parameter of it."""
+"""The option ``--ptycassette-faults``, and the fault of a test, which is one of its parameters."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _ID = re.compile(r"(?:-|(?<=\[))(?:no-fault|fault:[a-z0-9:.@-]+)\]$")
 
 
 def fault_specs(config: pytest.Config) -> tuple[FaultSpec, ...]:
-    """The faults that were asked for; none without the option.
+    """The requested faults; empty without the option.
 
     Raises:
-        pytest.UsageError: there is no such fault, or nothing is replayed or rerun.
+        pytest.UsageError: a fault does not exist, or nothing is replayed or rerun.
     """
     given = config.getoption("ptycassette_faults")
     if given is None:
@@ -63,12 +63,12 @@ def fault_specs(config: pytest.Config) -> tuple[FaultSpec, ...]:
 def faults_for(
     config: pytest.Config, specs: tuple[FaultSpec, ...], *, plays: bool, is_code: bool
 ) -> tuple[FaultSpec, ...]:
-    """The faults that a test can have.
+    """The faults that can apply to a test.
 
     Args:
-        config: of the run.
-        specs: all.
-        plays: whether it plays or reruns recordings of programs.
+        config: the configuration of the run.
+        specs: all requested faults.
+        plays: whether the test plays or reruns recordings of programs.
         is_code: whether it uses the tape of its own code.
     """
     from ptycassette.agents.faults.registry import TERMINAL_FAULTS
@@ -81,10 +81,10 @@ def faults_for(
 
 
 def refuse_unfit(fit: tuple[FaultSpec, ...], specs: tuple[FaultSpec, ...], given: str) -> None:
-    """Refuse a fault that no test of the run can have.
+    """Refuse a fault that applies to no test of the run.
 
     Raises:
-        pytest.UsageError: one was named that is not in ``fit``.
+        pytest.UsageError: a requested fault is not in ``fit``.
     """
     from ptycassette.agents.faults.registry import TERMINAL_FAULTS
 
@@ -104,12 +104,12 @@ def refuse_unfit(fit: tuple[FaultSpec, ...], specs: tuple[FaultSpec, ...], given
 
 
 def without_fault(nodeid: str) -> str:
-    """The id of a test as it is without the option."""
+    """The id of a test without the option."""
     return _ID.sub("]", nodeid).removesuffix("[]")
 
 
 def is_varied(item: pytest.Item) -> bool:
-    """Whether a test is run with faults, or is the one without."""
+    """Whether a test is one of the variants, with or without a fault."""
     return FAULT in getattr(getattr(item, "callspec", None), "params", {})
 
 

@@ -1,4 +1,4 @@
-"""The hooks of a run that uses something of ours: checks, traces, the summary.
+"""The hooks of a run that uses ptycassette: checks, traces, the summary, runs with faults.
 
 ``plugin`` registers them; it declares the options and the fixtures.
 """
@@ -46,7 +46,7 @@ from ptycassette.pytest_plugin._runs import (
 )
 from ptycassette.pytest_plugin._settings import config_value, project_of, settings_of
 from ptycassette.pytest_plugin.plugin import FAULTS, RUNNING, TAPE, USES_TAPE, run_of
-from ptycassette.recording.session.session import SessionStep, StepLog, collect_steps
+from ptycassette.recording.session.steps import SessionStep, StepLog, collect_steps
 from ptycassette.replaying.io.faults import FAULT_LOG_VARIABLE, FAULT_VARIABLE
 from ptycassette.replaying.io.modes import MODE_VARIABLE, run_modes
 from ptycassette.replaying.io.watched_uses import watch_uses
@@ -98,7 +98,7 @@ def _files_of_causes(error: BaseException) -> Iterator[Path]:
 
 
 def name_the_end(call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
-    """Show no source line for an error that was found after the test's body: there is none."""
+    """Show no source line for an error that was found after the test's body."""
     if call.excinfo is None or not isinstance(call.excinfo.value, DivergenceError):
         return
     paths = [Path(str(entry.path)) for entry in call.excinfo.traceback]
@@ -206,7 +206,7 @@ def note_failure(call: pytest.CallInfo[Any], log: StepLog) -> None:
 
 
 def written_trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> str:
-    """Write the trace; returns its path, or why there is none. A full disk fails no test."""
+    """Write the trace; return its path, or why it is missing. A full disk fails no test."""
     from ptycassette.pytest_plugin._runs import UseRun
     from ptycassette.pytest_plugin.traces.page import write_trace
     from ptycassette.pytest_plugin.traces.trace import steps_object, trace_object
@@ -228,7 +228,7 @@ def _place(config: pytest.Config) -> Path:
 
 
 def close_traces(config: pytest.Config) -> str:
-    """If this run has left traces: delete old ones, write an index; the line that names it."""
+    """If this run left traces: delete old ones, write an index, return the line for it."""
     run = _place(config) / run_of(config)
     if not run.is_dir():
         return ""
@@ -250,7 +250,7 @@ _HEADED = pytest.StashKey[bool]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Report wrong settings before any test runs; run with faults if that was asked for."""
+    """Report wrong settings before any test runs; run with faults if the option is set."""
     settings_of(config, None, {})
     for name, default in (
         ("trace", "on-failure"), ("network", "block"), ("stale", "report"), ("orphans", "report"),
@@ -266,13 +266,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """The mode, and how far the network is blocked in it, if something is set for the run."""
+    """The mode, and how far it blocks the network, if something is set for the run."""
     config.stash[_HEADED] = True
     return _header(config)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> str:
-    """The same, if it is the tests that use a cassette."""
+    """The same, if only the tests show that cassettes are used."""
     return "" if config.stash.get(_HEADED, False) else _header(config)
 
 
@@ -309,7 +309,7 @@ def note_items(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def merge(config: pytest.Config, sent: dict[str, Any]) -> None:
-    """Take the summary of a worker of xdist."""
+    """Add the summary of a worker of xdist."""
     config.stash[RUN_SUMMARY].merge(sent)
 
 
@@ -446,7 +446,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Recordings, drift, stale recordings, orphans; at last one line with the counts."""
+    """Recordings, drift, stale recordings, orphans, and one last line with the counts."""
     run_summary = config.stash[RUN_SUMMARY]
     lines = run_summary.lines()
     if lines:
@@ -464,14 +464,14 @@ _AGAIN_S = 5.0
 
 
 class HungError(BaseException):
-    """The test took too long. No ``Exception``, so that a driver's retries do not catch it."""
+    """The test took too long. Not an ``Exception``, so that a driver's retries do not catch it."""
 
 
 @contextmanager
 def bounded(seconds: float) -> Iterator[None]:
-    """Raise in the block when it takes longer; again every 5 s, for whoever catches everything.
+    """Raise in the block when it takes longer, and again every 5 s, in case all errors are caught.
 
-    Signals reach the main thread only: elsewhere nothing is bounded.
+    Signals reach only the main thread: in other threads there is no limit.
 
     Raises:
         HungError: it took longer.
@@ -508,7 +508,7 @@ _MOST = 200
 
 
 class FaultResult(NamedTuple):
-    """One test with one fault; ``fault`` is empty for the test without."""
+    """One test with one fault; ``fault`` is empty for the test without a fault."""
 
     test: str
     fault: str
@@ -525,7 +525,7 @@ class FaultResults:
         self.failed: set[str] = set()
 
     def take(self, report: pytest.TestReport) -> None:
-        """Collect what a report says, of this process or of a worker."""
+        """Collect the result from a report of this process or of a worker."""
         for name, value in report.user_properties:
             if name == _PROPERTY and isinstance(value, dict) and report.when != "teardown":
                 result = FaultResult(**value)
@@ -534,7 +534,7 @@ class FaultResults:
                     self.failed.add(result.test)
 
     def lines(self) -> Iterator[str]:
-        """The table."""
+        """The lines of the table."""
         bad = excused = 0
         for test in dict.fromkeys(one.test for one in self.found):
             mine = [one for one in self.found if one.test == test and one.fault]
@@ -553,7 +553,7 @@ class FaultResults:
         yield f"survived {fine}, not survived {bad}, excused {excused}, not met {unmet}"
 
     def write(self, path: str) -> None:
-        """As the documented JSON."""
+        """Write the results as the documented JSON."""
         rows = [one._asdict() for one in self.found]
         Path(path).write_text(json.dumps({"version": 1, "results": rows}, indent=2) + "\n")
 
@@ -573,12 +573,12 @@ _SHOWN: dict[Outcome, str] = {
 def judge(
     item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestReport, *, met: bool
 ) -> None:
-    """Say in a report what became of the fault, and whether that is a failure.
+    """Note in a report whether the test met and survived the fault, and whether that is a failure.
 
     Args:
         item: the test.
         call: its setup or its body.
-        report: of that; changed.
+        report: the report of the call; changed.
         met: whether the fault was met.
     """
     if not is_varied(item) or (call.when == "setup" and report.passed) or call.when == "teardown":
@@ -640,7 +640,7 @@ def _outcome(
 
 
 def _marked(item: pytest.Item) -> tuple[frozenset[str], tuple[type[BaseException], ...]]:
-    """The faults that a test need not survive, and its errors."""
+    """The faults that a test need not survive, and the errors that it may raise."""
     names: set[str] = set()
     raises: tuple[type[BaseException], ...] = ()
     for marker in item.iter_markers("ptycassette_faults"):
@@ -654,7 +654,7 @@ def check_marker(item: pytest.Item) -> None:
     """Refuse a marker with a wrong name.
 
     Raises:
-        pytest.UsageError: there is no such fault, or no such key.
+        pytest.UsageError: the fault or the key does not exist.
     """
     from ptycassette.agents.faults.registry import FAULTS
 
@@ -670,7 +670,7 @@ def check_marker(item: pytest.Item) -> None:
 
 
 def _reason(call: pytest.CallInfo[Any], report: pytest.TestReport) -> str:
-    """The error in one line, and the line of the code under test where it came from."""
+    """The error in one line, and the line of the code under test that caused it."""
     if call.excinfo is None:
         return report.longreprtext.splitlines()[-1][:_MOST] if report.failed else ""
     error = call.excinfo.value
@@ -704,7 +704,7 @@ class FaultRuns:
     """The hooks of a run with faults.
 
     Args:
-        config: of the run.
+        config: the configuration of the run.
         specs: the faults.
     """
 
@@ -716,7 +716,7 @@ class FaultRuns:
 
     @pytest.hookimpl(trylast=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Make a test one without a fault, and one with each that it can have."""
+        """Turn a test into one without a fault, and one with each fault that can apply."""
         names, definition = set(metafunc.fixturenames), metafunc.definition
         marked = definition.get_closest_marker("ptycassette") is not None
         is_code = (
@@ -744,13 +744,13 @@ class FaultRuns:
         )
 
     def pytest_collection_modifyitems(self, config: pytest.Config) -> None:
-        """Refuse faults that no test can have, before any runs."""
+        """Refuse faults that apply to no test, before any test runs."""
         if self._tests and not hasattr(config, "workerinput"):
             refuse_unfit(tuple(self._fit), self._specs, config.getoption("ptycassette_faults"))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Have what a test plays find its fault, and say when it was met."""
+        """Make the fault available to the recordings that a test plays, and note when it is met."""
         spec = spec_of(item)
         with (
             temporary_folder() as place,
@@ -763,7 +763,7 @@ class FaultRuns:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Skip a test with a fault if it failed without one; a bound in time for the others."""
+        """Skip a test with a fault if it failed without one; limit the time of the others."""
         if spec_of(item) is not None and without_fault(item.nodeid) in self._results.failed:
             pytest.skip("the test fails without a fault")
         with self._bounded(item):
@@ -771,7 +771,7 @@ class FaultRuns:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """A bound in time."""
+        """Limit the time of the test's body."""
         with self._bounded(item):
             return (yield)
 
@@ -779,14 +779,14 @@ class FaultRuns:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Say what became of the fault, when all else about the test is known."""
+        """Note the result of the fault when the rest of the report is complete."""
         report = yield
         met = Path(os.environ.get(FAULT_LOG_VARIABLE, "")).is_file()
         judge(item, call, report, met=met)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collect what a report says, of this process or of a worker."""
+        """Collect the result from a report of this process or of a worker."""
         self._results.take(report)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -796,7 +796,7 @@ class FaultRuns:
             self._results.write(path)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """The table."""
+        """Print the table."""
         if not self._config.option.collectonly:
             terminalreporter.section("ptycassette: faults")
             for line in self._results.lines() if self._results.found else (_NONE,):

@@ -28,7 +28,7 @@ class RunSummary:
     Attributes:
         partial: some tests were left out, so that orphans cannot be determined.
         failures: the reasons why the whole run fails.
-        traces: the line that names the index of its traces.
+        traces: the line with the path of the index of traces.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -60,7 +60,7 @@ class RunSummary:
         self._spared.update(str(path) for path in state.spared)
 
     def _settle(self, *, at_end: bool) -> None:
-        """Count runs; one that a fixture of a module or session still holds, at the end."""
+        """Count finished runs, and at the end also those of module and session fixtures."""
         runs, self._runs = self._runs, []
         for test, run in runs:
             if not (run.over or at_end):
@@ -74,7 +74,7 @@ class RunSummary:
                     self._recorded.append(path)
 
     def add_trace(self, test: str, line: str) -> None:
-        """Name the trace of a test that drifted."""
+        """Add the path of the trace of a test that drifted."""
         for key in self._drift:
             if key[0] == test:
                 self._drift[key].append(f"  {line}")
@@ -85,7 +85,7 @@ class RunSummary:
         self._spared.add(str(shelf))
 
     def stale_of(self, state: TestState) -> list[str]:
-        """The used recordings that are stale, and why."""
+        """The used recordings that are stale, and the reasons."""
         if config_value(self._config, "stale", "report") == "ignore":
             return []
         found = []
@@ -141,7 +141,7 @@ class RunSummary:
     def _unused(self) -> Iterable[str]:
         """Cassettes that no test uses, in the directories of the files whose tests ran.
 
-        Cassettes elsewhere, which a test names by their path, may be those of other tests.
+        Cassettes elsewhere, which a test names by their path, may belong to other tests.
         """
         shelves = {Path(shelf) for shelf in self._shelves}
         known = {_resolved(path) for path in self._known}
@@ -160,7 +160,7 @@ class RunSummary:
         ]
 
     def lines(self) -> list[str]:
-        """The lines of the summary, but the last one."""
+        """The lines of the summary, except the last one."""
         self._settle(at_end=True)
         said = [f"recorded: {self._shown(path)}" for path in self._recorded]
         for (test, name), lines in self._drift.items():
@@ -173,7 +173,7 @@ class RunSummary:
         return [printable(line) for line in said]
 
     def last_line(self) -> str:
-        """What the run did with cassettes; empty if it used none."""
+        """Counts of the run's actions with cassettes; empty if it used none."""
         names = ("recorded", "replayed", "rerun", "live", "drifted", "unchanged")
         parts = [f"{name} {self._counts[name]}" for name in names if self._counts[name]]
         return f"ptycassette: {', '.join(parts)}" if parts else ""

@@ -1,4 +1,4 @@
-"""The two kinds of runs of a test: a session in this process, and stand-ins behind shims."""
+"""The runs of a test (sessions in this process, and stand-ins behind shims), and its fixtures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ptycassette.model.visible_text import printable, visible
 from ptycassette.pytest_plugin._fault_option import without_fault
 from ptycassette.pytest_plugin._settings import Settings, config_value, project_of, settings_of
 from ptycassette.pytest_plugin.plugin import TAPE, run_of
-from ptycassette.recording.session.session import StepLog
+from ptycassette.recording.session.steps import StepLog
 from ptycassette.replaying.divergence import (
     INPUT_MISSING,
     NO_DRIFT,
@@ -81,16 +81,16 @@ class Run(Protocol):
         ...
 
     def notes(self) -> list[tuple[str, str]]:
-        """Names of cassettes, and lines for the end of the test run: what drifted."""
+        """Names of cassettes, each with a line about drift for the end of the test run."""
         ...
 
     @property
     def over(self) -> bool:
-        """Whether nothing about it will change."""
+        """Whether its result is final."""
         ...
 
     def counted(self) -> Iterator[tuple[Counted, str]]:
-        """What was done, for the line that ends the test run, and the path of the cassette."""
+        """The actions for the last line of the test run, each with the path of its cassette."""
         ...
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
@@ -103,7 +103,7 @@ class TestState:
 
     Attributes:
         runs: in the order in which they were started.
-        steps: what the test did with its sessions.
+        steps: the test's calls to its sessions.
         used: the cassettes that were played or recorded.
         spared: libraries whose use is unknown, because the real programs ran.
     """
@@ -149,15 +149,15 @@ class TestState:
         self._open.append(run)
 
     def note(self, run: Run) -> None:
-        """Add a run that others finish, for the trace."""
+        """Add a run that other code finishes, for the trace."""
         self.runs.append(run)
 
 
 class RecordedOnce:
-    """The cassettes that this run has recorded, in all of its processes, and by which tests.
+    """The cassettes that this run has recorded, in all of its processes, and the tests that did.
 
     Args:
-        config: of the run.
+        config: the configuration of the run.
         test: the id of the test.
     """
 
@@ -169,8 +169,8 @@ class RecordedOnce:
         """Refuse to record a cassette again.
 
         Args:
-            path: of the cassette.
-            stated: the test says itself that it records, so it may replace what it has recorded.
+            path: the cassette.
+            stated: the test explicitly asks to record, so it may replace its own recording.
 
         Raises:
             RefusedError: a test of this run has recorded it.
@@ -197,14 +197,14 @@ class RecordedOnce:
 
 
 def recorded_place(config: pytest.Config) -> Path:
-    """The directory of a run's notes of what it has recorded."""
+    """The directory for a run's notes about recorded cassettes."""
     return private_place() / f"run-{run_of(config)}"
 
 
 def private_place() -> Path:
-    """A directory of this user for what the processes of a run share.
+    """A directory of this user for data that the processes of a run share.
 
-    It is in the temporary directory, or with the locks if somebody else has taken that name.
+    It is in the temporary directory, or beside the locks if another user has taken that name.
     """
     place = Path(tempfile.gettempdir()) / f"ptycassette-{os.getuid()}"
     try:
@@ -214,7 +214,7 @@ def private_place() -> Path:
 
 
 def forget_recorded(config: pytest.Config) -> None:
-    """The run is over: remove its notes."""
+    """Remove the notes of a run that is over."""
     shutil.rmtree(recorded_place(config), ignore_errors=True)
 
 
@@ -223,7 +223,7 @@ _SAVING_S = 60.0
 
 
 def _drop_journal_of(recording: Path) -> None:
-    """Delete the journal that a shim which was killed has left of a recording that is saved."""
+    """Delete the journal that a killed shim has left behind for a saved recording."""
     from ptycassette.recording.io.journal_file import JOURNAL_SUFFIX, delete_journal
 
     with suppress(CassetteError):
@@ -233,7 +233,7 @@ def _drop_journal_of(recording: Path) -> None:
 
 
 def _counted(action: str, cassette: str, *, drift: object) -> Iterator[tuple[Counted, str]]:
-    """What a use or a start counts as; ``drift`` is None where nothing was compared."""
+    """The counter for a use or a start; ``drift`` is None if nothing was compared."""
     match action:
         case "replay" | "auto":
             yield "replayed", cassette
@@ -273,7 +273,7 @@ class SessionRun:
         self._stack.__exit__(type(exc), exc, exc.__traceback__)
 
     def problems(self) -> list[str]:
-        """Taken from the result."""
+        """The problems in the result."""
         found = self._using.result.divergences
         return ["\n".join(divergence_lines(divergence)) for divergence in found]
 
@@ -282,23 +282,23 @@ class SessionRun:
         return False
 
     def notes(self) -> list[tuple[str, str]]:
-        """None: the use in it is a run of its own."""
+        """Empty: the use in it is a run of its own."""
         return []
 
     over = True
 
     def counted(self) -> Iterator[tuple[Counted, str]]:
-        """Nothing of its own: the use in it is a run, too."""
+        """Empty: the use in it is a run of its own."""
         yield from ()
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
-        """None: the use in it is a run of its own."""
+        """Empty: the use in it is a run of its own."""
         del log
         return []
 
 
 class UseRun:
-    """A use, with or without a fixture; whoever entered its block leaves it.
+    """A use, with or without a fixture; the code that entered its block leaves it.
 
     Args:
         result: complete when the block is left.
@@ -310,17 +310,17 @@ class UseRun:
         self.session = session
 
     def complete(self) -> None:
-        """Nothing is left to do."""
+        """Do nothing."""
 
     def abandon(self, exc: BaseException) -> None:
-        """Nothing is left to do."""
+        """Do nothing."""
 
     def problems(self) -> list[str]:
-        """None: they were raised, or the fixture reports them."""
+        """Empty: they were raised, or the fixture reports them."""
         return []
 
     def drifted(self) -> bool:
-        """Taken from the result."""
+        """Whether the result has drift."""
         return bool(self._result.drift)
 
     def notes(self) -> list[tuple[str, str]]:
@@ -332,17 +332,17 @@ class UseRun:
 
     @property
     def over(self) -> bool:
-        """Whether its block was left; then a result is complete."""
+        """Whether its block was left, so that the result is complete."""
         return self._result.over
 
     def counted(self) -> Iterator[tuple[Counted, str]]:
-        """From the result."""
+        """The action in the result."""
         result = self._result
         action = "recorded" if result.recorded else result.action
         yield from _counted(action, result.cassette, drift=result.drift)
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
-        """From the result, and the steps of its session."""
+        """The evidence in the result, and the steps of its session."""
         # Few tests fail, and traces take long to load.
         from ptycassette.pytest_plugin.traces.trace import drift_object, steps_object
 
@@ -365,7 +365,7 @@ class UseRun:
 
 
 class ShimRun:
-    """Stand-ins that a directory of shims started; judged by their reports."""
+    """Stand-ins that a directory of shims started; their reports decide the outcome."""
 
     def __init__(
         self,
@@ -395,7 +395,7 @@ class ShimRun:
         return list(read_reports(self._place))
 
     def complete(self) -> None:
-        """Raise for the first stand-in that did not pass; else keep the recordings."""
+        """Raise for the first stand-in that failed; otherwise keep the recordings."""
         __tracebackhide__ = True
         try:
             if self._pending is not None and not self._pending.wait(_SAVING_S):
@@ -470,7 +470,7 @@ class ShimRun:
         return cassette
 
     def problems(self) -> list[str]:
-        """Taken from the reports."""
+        """The problems in the reports."""
         return [
             f"stand-in for {visible(report['cassette'])}: not finished; it was killed, or waits"
             if report["result"] == "running"
@@ -480,17 +480,17 @@ class ShimRun:
         ]
 
     def drifted(self) -> bool:
-        """Taken from the reports."""
+        """Whether any report has drift."""
         return any(report["result"] == "drifted" for report in self.reports())
 
     def notes(self) -> list[tuple[str, str]]:
-        """What the recorders reported."""
+        """The notes of the recorders."""
         return self._notes
 
     over = True
 
     def counted(self) -> Iterator[tuple[Counted, str]]:
-        """From the reports."""
+        """The actions in the reports."""
         for report in self.reports():
             notes, result = report["notes"], report["result"]
             drift = None if not notes or result == "failed" else notes != [NO_DRIFT]
@@ -503,7 +503,7 @@ class ShimRun:
             yield "recorded", str(path)
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
-        """From the reports, one for each stand-in."""
+        """The evidence in the reports, one for each stand-in."""
         del log
         return [
             {
@@ -520,7 +520,7 @@ class ShimRun:
 
 
 def _ends_that_drifted(found: Drift | None) -> list[str]:
-    """Changes besides those of exchanges, which have pictures."""
+    """Changes other than those of exchanges, which have pictures."""
     return [f"{one.kind}: {printable(one.message)}" for one in found.divergences] if found else []
 
 
@@ -537,7 +537,7 @@ def _text_of(place: Path, report: dict[str, Any]) -> str:
 
 @contextmanager
 def recording_lock(path: Path) -> Iterator[None]:
-    """If several processes want one cassette, one records it; the others wait and replay it."""
+    """If several processes need one cassette, one records it; the others wait and replay it."""
     name = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:24]
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     fd = os.open(private_place() / f"{name}.lock", flags, 0o600)
@@ -578,7 +578,7 @@ def cassette_path(base: Path, module: str, name: str) -> Path:
 
 
 def library_of(cassette: Path) -> Path:
-    """The directory of the cassettes of one test that starts programs: the test's own, as a folder.
+    """The directory for the cassettes of a test that starts programs, named after the test's own.
 
     Args:
         cassette: the test's own path.
@@ -587,7 +587,7 @@ def library_of(cassette: Path) -> Path:
 
 
 def without_leading_dots(folder: Path) -> Path:
-    """A relative path that stays below what it is joined to."""
+    """A relative path that stays below the directory that it is joined to."""
     return Path(*(part if part != ".." else "up" for part in folder.parts))
 
 
@@ -619,7 +619,7 @@ def default_path(item: pytest.Item, marker_path: str | None) -> Path:
 
 
 def marker_of(item: pytest.Item) -> pytest.Mark | None:
-    """The marker that says which cassette a test uses, and how."""
+    """The marker that sets the cassette and the options of a test."""
     return item.get_closest_marker(TAPE) or item.get_closest_marker("ptycassette")
 
 
@@ -717,7 +717,7 @@ def tape(request: pytest.FixtureRequest, settings: Settings, own: Path) -> Itera
 def run_in_tape(item: pytest.Item) -> None:
     """Let the coroutine of an asynchronous test belong to the tape of its fixture.
 
-    The plugin that runs it may give it a context of its own, made before the fixture was.
+    The plugin that runs it may use a separate context that was made before the fixture.
     """
     tape = getattr(item, "funcargs", {}).get(TAPE)
     function = getattr(item, "obj", None)
@@ -737,7 +737,7 @@ class Shims:
     """A directory of shims that is first on PATH during a test.
 
     Attributes:
-        directory: where they are.
+        directory: the directory.
         library: the cassettes that they play.
     """
 

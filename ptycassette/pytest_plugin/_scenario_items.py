@@ -1,4 +1,4 @@
-"""Scenario files as tests: one item for the pins, one for each predicate."""
+"""Run scenario files as tests: one item for the pins, one for each predicate."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ScenarioItem(pytest.Item):
         return self.parent.cassette
 
     def runtest(self) -> None:
-        """Evaluate the scenario once, or take the result."""
+        """Evaluate the scenario once, or use the earlier result."""
         outcome = self.parent.outcome
         if self.name == "binding":
             failed = [check for check in outcome.failures if check.group == "binding"]

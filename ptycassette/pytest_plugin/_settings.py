@@ -1,8 +1,8 @@
-"""Options, marker and ini keys, and their precedence.
+"""Read options, marker and ini keys, and apply their precedence.
 
-The order is command line, environment (PTYCASSETTE_MODE alone), marker, the
-``ptycassette_config`` fixture, ini, the project file. Options and keys are prefixed,
-because other plugins own the bare names.
+The order is command line, environment (only PTYCASSETTE_MODE), marker, the
+``ptycassette_config`` fixture, ini, the project file. Options and keys have a prefix,
+because other plugins use the bare names.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def settings_of(
     """The settings in force for a test.
 
     Args:
-        config: of the run.
+        config: the configuration of the run.
         marker: the closest ``ptycassette`` marker.
         fixture: the value of the ``ptycassette_config`` fixture.
 

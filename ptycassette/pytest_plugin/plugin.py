@@ -1,10 +1,10 @@
 """The part of the plugin that every run of pytest loads: options, fixtures, and when to load more.
 
 It imports nothing of ptycassette. The hooks that do the work (``_hooks``) join the run when
-something of ours is used: an option, an ini key or a variable when the run starts, a marker, a
+the test run uses ptycassette: an option, an ini key or a variable when the run starts, a marker, a
 fixture or a scenario when the tests are collected, ``ptycassette.use`` whenever it is imported.
 
-PYTEST_DONT_REWRITE: there is no assertion here, and rewriting takes time in each run.
+PYTEST_DONT_REWRITE: this file has no assertion, and rewriting would take time in each run.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _running: list[tuple[pytest.Item, ExitStack]] = []
 
 
 def hooks_of(config: pytest.Config) -> Any:
-    """The hooks of this run, which join it now if they have not yet.
+    """The hooks of this run; they join it now if they have not joined yet.
 
     Raises:
         pytest.UsageError: a setting is wrong.
@@ -137,7 +137,7 @@ class _Finder:
 
 
 class _UseLoader(SourceFileLoader):
-    """Loads the module of ``use`` or ``use_tape``, after which a test may record and replay."""
+    """Loads the module of ``use`` or ``use_tape``; from then on a test may record and replay."""
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
@@ -225,12 +225,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Keep our modules: this may have been a run inside of a test."""
+    """Keep our modules loaded: this may have been a run inside a test."""
     _kept.update((name, sys.modules[name]) for name in [*sys.modules] if name.startswith(_OURS))
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
-    """Scenario files are tests."""
+    """Collect scenario files as tests."""
     if file_path.name.endswith(_SCENARIOS) and parent.config.getini("ptycassette_scenarios"):
         from ptycassette.pytest_plugin._scenario_items import ScenarioFile
 
@@ -261,7 +261,7 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Note which test runs, for hooks that join the run in its middle."""
+    """Note which test runs, for hooks that join the run in the middle."""
     with ExitStack() as stack:
         _running.append((item, stack))
         try:
@@ -272,13 +272,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker of xdist the name of the run."""
+    """Send the name of the run to a worker of xdist."""
     node.workerinput["ptycassette_run"] = run_of(node.config)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: Any) -> None:
-    """Take what a worker of xdist sent at its end."""
+    """Take the data that a worker of xdist sent at its end."""
     del error
     sent = getattr(node, "workeroutput", {}).get("ptycassette")
     if sent is None:  # it died
@@ -289,7 +289,7 @@ def pytest_testnodedown(node: Any, error: Any) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A worker that used nothing says so."""
+    """Let a worker that used nothing report that."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None and not _has_joined(session.config):
         output["ptycassette"] = {}
@@ -344,8 +344,8 @@ def ptycassette_use(
 ) -> Callable[..., Use]:
     """``ptycassette_use(argv)`` is ``ptycassette.use`` with this test's cassette and settings.
 
-    For ``with``, ``async with`` and several sessions; a session that is only wanted
-    for the whole test is ``ptycassette_session``.
+    Use it for ``with``, ``async with`` and several sessions. For one session that lasts the whole
+    test, use ``ptycassette_session``.
     """
     factory: Callable[..., Use] = hooks_of(request.config).fixtures.use_factory(
         request, ptycassette_settings, ptycassette_path
@@ -360,7 +360,7 @@ def ptycassette_session(
     ptycassette_path: Path,
     ptycassette_use: Callable[..., Use],
 ) -> Iterator[Session]:
-    """A session for this test: replayed, recorded or live, as the mode says.
+    """A session for this test: replayed, recorded or live, depending on the mode.
 
     It ends with the test's body: divergences and unplayed parts fail the test, and a failed
     test keeps no recording.
@@ -424,7 +424,7 @@ def ptycassette_clock() -> ManualClock:
 def ptycassette_scenario(
     request: pytest.FixtureRequest, ptycassette_path: Path
 ) -> Callable[..., ScenarioOutcome]:
-    """``ptycassette_scenario("x.scenario.yaml")`` checks it and fails when it does not hold.
+    """``ptycassette_scenario("x.scenario.yaml")`` checks it and fails if it does not hold.
 
     The path is relative to the test file. A scenario without ``cassette_path`` is
     checked against the test's own cassette.

@@ -14,11 +14,11 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a run did not become a cassette. Scrubbed like everything else.
 
     Attributes:
-        reason: in words.
-        stage: ``spawn`` (it could not be started), ``run`` (a timeout), ``driver`` (whoever drove
-            it failed), ``final`` (the recording ends early), ``output`` (it failed without
+        reason: the reason as a sentence.
+        stage: ``spawn`` (it could not be started), ``run`` (a timeout), ``driver`` (the code that
+            drove it failed), ``final`` (the recording ends early), ``output`` (it failed without
             output), ``scrub`` (a secret would have been left; no streams are kept).
-        findings: of the scrub verification: channel, moment and rule, never a value.
+        findings: what the scrub verification found: channel, moment and rule, never a value.
     """
 
     version: int

@@ -119,7 +119,7 @@ def finalise(  # noqa: PLR0913 - the seams
         scrubber: fresh, for this session alone.
         typed: finds typed secrets, if the scrubber is a ``StepScrubber``.
         policy: makes the frame policy; the one named in ``meta.options`` when None.
-        keys: tells the questions of the tape apart; they get no keys when None.
+        keys: makes the keys of the tape's questions; no keys when None.
         unproved: publish a tape that could answer wrongly, too, marked as not checked.
         progress: called with the number of output bytes after each output.
 
@@ -250,7 +250,6 @@ class _Run(Generic[_Sink]):
         )
 
     def left(self) -> tuple[str, ...]:
-        """What the verification found."""
         scrubber = self._scrubber
         if isinstance(scrubber, StepScrubber):
             scrubber.check(manifest_texts(self.work.manifest()))
@@ -280,9 +279,9 @@ class _Run(Generic[_Sink]):
             )
 
     def look_at_tape(self, *, unproved: bool = False) -> None:
-        """Refuse a tape that could answer wrongly; the manifest gets what else was found.
+        """Refuse a tape that could answer wrongly; put other findings into the manifest.
 
-        It says, too, whether the check came to its end.
+        The manifest also gets whether the check finished.
         """
         tape = self.work.learnt.tape
         if self.keys is None or tape is None:

@@ -1,8 +1,8 @@
-"""The journal codec: what is written *while* recording, as bytes, and back.
+"""The journal codec: encode what is written *while* recording, and decode it.
 
-Records are framed as ``cassette/framing.py`` says. Record 0 is the head (``SessionMeta``); the
+``cassette/framing.py`` defines how records are framed. Record 0 is the head (``SessionMeta``); the
 others are output or single events.
-Typing and its echo have kinds of their own, because the user waits for the echo: a
+Typing and its echo have their own kinds, because the user waits for the echo: a
 *key*, whose body is a byte of flags (1: masked) and the typed bytes, and a *read*,
 whose body is the bytes that were read. Output to a stream that is not a terminal is a single event.
 
@@ -108,7 +108,7 @@ class JournalDecoder(RecordDecoder[JournalEvent]):
         self.meta = from_msgpack(body, SessionMeta)
 
     def events(self, t_us: int, kind: int, body: bytes) -> Sequence[JournalEvent]:
-        """What a record that is not the head holds."""
+        """Decode a record other than the head."""
         if kind == _KIND_READ:
             return (Output(t_us, body),)
         if kind == _KIND_BATCH:

@@ -1,4 +1,4 @@
-"""The scrubber of ``--no-scrub``, which removes nothing; its report says so.
+"""The scrubber of ``--no-scrub``, which removes nothing and reports so.
 
 A cassette made with it is marked ``unscrubbed``. Readers refuse it by default.
 """

@@ -110,15 +110,15 @@ _KEPT_OPTIONS: Final = (
 
 
 class Learnt(msgspec.Struct, kw_only=True):
-    """What a run revealed beyond the head of its journal.
+    """Facts about a run that the head of its journal does not hold.
 
     Attributes:
-        began: when the program started, RFC 3339; empty where the journal does not have it.
-        quota: the last quota that was probed.
-        discovery: the last models that were probed.
+        began: when the program started, RFC 3339; empty if the journal does not have it.
+        quota: the quota from the last probe.
+        discovery: the models from the last probe.
         end: how the program ended.
         secrets: the digests of what was masked in the input.
-        tape: what the manifest says of the tape besides its key; None without one.
+        tape: the tape's fields for the manifest, besides its key; None without a tape.
     """
 
     began: str = ""
@@ -204,7 +204,7 @@ def _harness(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> Harness:
 
 
 def _streams(meta: SessionMeta, learnt: Learnt) -> dict[str, Any]:
-    """What the streams of the program were, unless all were its terminal."""
+    """The kinds of the program's streams; empty if all were its terminal."""
     if meta.streams is None:
         return {}
     offset = learnt.end.stdin_offset if learnt.end is not None else None
@@ -268,13 +268,13 @@ _MOST_HELD = 64
 
 
 def answers_apart(events: Iterable[JournalEvent]) -> Iterator[JournalEvent]:
-    """The same events, where answers of a terminal are ``Typed`` events of their own.
+    """The same events, with each answer of the terminal as a separate ``Typed`` event.
 
-    A real terminal answers in the same stream in which somebody types, in any pieces. What may
-    continue an answer is held back with what follows, for at most ``LATENCY_US``.
+    A terminal's answers arrive in the same stream as typing, split anywhere. Input that may
+    continue an answer is held back for at most ``LATENCY_US``.
 
     Args:
-        events: of a session whose stdin is a terminal.
+        events: the events of a session whose stdin is a terminal.
     """
     reader = AnswerReader()
     held: list[JournalEvent] = []
@@ -486,8 +486,8 @@ class SinkWriter:
     ) -> None:
         """Write all other events, masked, and the documents.
 
-        ``hidden`` are the numbers of events that are secret input without being marked so;
-        ``keys`` tells the questions of the tape apart.
+        ``hidden`` are the numbers of events with secret input that is not marked as secret;
+        ``keys`` makes the keys of the tape's questions.
 
         Raises:
             RunFailedError: unless ``failed``, the run must not become a cassette.
@@ -528,7 +528,7 @@ class SinkWriter:
         self._sink.put(self._report())
 
     def _tape_writer(self, keys: EntryKeys | None) -> TapeWriter | None:
-        """What writes the tape, where model traffic was recorded."""
+        """None if model traffic was not recorded."""
         if TAPE_OPTION not in self._meta.options:
             return None
 
@@ -628,7 +628,7 @@ class EntryKeys(Protocol):
 
     @property
     def described(self) -> Mapping[str, Any]:
-        """What the manifest says of how they are told apart."""
+        """The manifest's description of how the keys are made."""
         ...
 
     def of(
@@ -661,11 +661,11 @@ _HELD, _MOST_TAPE_HELD = 1 << 20, 8 << 20
 
 
 class TapeWriter:
-    """The tape of one session on its way into a sink.
+    """Writes the tape of one session into a sink.
 
     Args:
-        sink: where it goes.
-        keys: tells questions apart.
+        sink: takes the tape.
+        keys: makes the keys of questions.
     """
 
     def __init__(self, sink: EntrySink, *, keys: EntryKeys | None) -> None:
@@ -786,10 +786,10 @@ class _Entry:
 
 
 class _Body:
-    """A body on its way into the sink. Masked JSON is repaired, so that it is JSON.
+    """Writes one body into the sink. Masked JSON is repaired, so that it stays valid.
 
     Attributes:
-        kept: what was written so far, for the key of a question; None where nobody asks for it.
+        kept: what was written so far, for the key of a question; None if no key is needed.
     """
 
     def __init__(self, sink: EntrySink, *, kept: bool = False) -> None:
@@ -798,7 +798,10 @@ class _Body:
         self._raw, self._masked = bytearray(), bytearray()
 
     def write(self, raw: bytes, masked: bytes) -> None:
-        """Append a piece, unscrubbed and scrubbed. Of many lines held the whole ones go on."""
+        """Append a piece, unscrubbed and scrubbed.
+
+        If several lines are held, write the complete ones.
+        """
         self._raw += raw
         self._masked += masked
         if len(self._raw) < _HELD:

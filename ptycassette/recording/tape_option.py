@@ -1,4 +1,4 @@
-"""What the head of a journal says of model traffic. ``rec`` loads it before the program starts."""
+"""The journal head's fields for model traffic. ``rec`` loads this before the program starts."""
 
 from __future__ import annotations
 

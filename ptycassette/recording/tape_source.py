@@ -1,9 +1,9 @@
-"""A recorder's journal and the proxy's, merged by time into the events of one session.
+"""Merge a recorder's journal and the proxy's by time into the events of one session.
 
-Both may still be written to. So that all passes over the events agree, the first one to come to a
-place decides what stands there, and the others follow. An item of the proxy comes before the first
-event of the recorder that is not earlier, as far as it can be read by then; what is left comes
-before the end.
+Both may still grow. All passes over the events must agree, so the first pass that reaches a
+position decides which event comes there, and later passes follow. An item of the proxy comes
+before the first event of the recorder that is not earlier, if it can be read by then. Items that
+are left come before the end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ItemReader(Protocol):
 
     @property
     def head(self) -> TapeHead | None:
-        """What the proxy noted of itself; None before it was read."""
+        """The proxy's description of itself; None before it was read."""
         ...
 
     def poll(self) -> Iterator[TapeItem]:
@@ -86,7 +86,7 @@ class TapeSource:
     def _stands_before(
         self, items: _Items, taken: int, number: int, event: JournalEvent, *, ends: bool
     ) -> bool:
-        """Whether the next item stands before the recorder's event of that number."""
+        """Whether the next item comes before the recorder's event of that number."""
         if taken < len(self._places):
             return self._places[taken] <= number and items.there
         if number < self._decided or not items.there:
@@ -138,9 +138,9 @@ class _Items:
 
 
 def with_totals(event: Finished, assembler: Assembler, prices: Prices) -> Finished:
-    """The end of a session with the tokens that the tape says, compared with the CLI's own log.
+    """The end of a session with the tape's token counts, compared with the CLI's own log.
 
-    Where nobody says what it cost, it says what that is at most.
+    If no source gives the cost, it gets an upper limit.
     """
     said: dict[str, Any] = {"requests": assembler.entries}
     if assembler.totals.outcomes:
@@ -169,11 +169,11 @@ def with_totals(event: Finished, assembler: Assembler, prices: Prices) -> Finish
 
 
 def compared_with_log(usage: Mapping[str, Any], log_usage: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metadata.tape`` says of the CLI's own log: its sums, and whether they are the same.
+    """The comparison with the CLI's own log for ``metadata.tape``: its sums, and if they match.
 
     Args:
         usage: tokens by the tape.
-        log_usage: tokens by the log; kinds of tokens that only one of them counts say nothing.
+        log_usage: tokens by the log. A kind of token that only one of them counts is ignored.
     """
     said: dict[str, Any] = {"log_usage": log_usage}
     shared = [name for name in _COMPARED if name in usage and name in log_usage]
@@ -183,7 +183,7 @@ def compared_with_log(usage: Mapping[str, Any], log_usage: Mapping[str, Any]) ->
 
 
 def _at_most(by_model: Mapping[str, Mapping[str, int | float]], prices: Prices) -> dict[str, Any]:
-    """What so many tokens cost at most; without a figure if the price of a model is not known."""
+    """An upper limit for the cost of these tokens; no figure if a model has no known price."""
     unknown = [name for name in by_model if prices.model(name) is None]
     if unknown:
         return {"models_without_price": unknown, "prices_of": str(prices.date)}

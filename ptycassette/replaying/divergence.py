@@ -165,10 +165,10 @@ def _common(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
 
 
 class DivergenceKind(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind.
+    """One kind of divergence.
 
-    ``when`` is the condition, for the docs. ``says`` is the message; the ``{names}`` in it are
-    filled in where it is found. ``hint`` says what to do next.
+    ``when`` is the condition, for the docs. ``says`` is the message; its ``{names}`` are filled in
+    when a divergence is found. ``hint`` is the advice for the next step.
     """
 
     name: str
@@ -321,7 +321,7 @@ def kind_named(name: str) -> DivergenceKind:
     """The kind of that name.
 
     Raises:
-        ValueError: there is none.
+        ValueError: no kind has that name.
     """
     for kind in KINDS:
         if kind.name == name:
@@ -375,7 +375,7 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def advice(self) -> str:
-        """What to do next: the hint given, or the one of the kind."""
+        """The advice for the next step: the hint given, or the hint of the kind."""
         return self.hint or kind_named(self.kind).hint
 
 
@@ -491,10 +491,10 @@ class DriftChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
-    """All changes; false if there are none.
+    """All changes; false without any.
 
-    ``exchanges`` are changes of input and output, ``screens`` of the last frame of an
-    exchange; ``divergences`` hold the end, the emulator and the binary.
+    ``exchanges`` are changes of input and output, ``screens`` are changes of the last frame of an
+    exchange; ``divergences`` are those of the end, the emulator and the binary.
     """
 
     exchanges: tuple[DriftChange, ...] = ()

@@ -146,7 +146,10 @@ class Scheduler:
         return self._scale
 
     def step(self, now_us: int) -> Decision:
-        """What to do at ``now_us`` of the caller's clock. The first call starts the replay."""
+        """Decide the action at ``now_us`` of the caller's clock.
+
+        The first call starts the replay.
+        """
         event = self._next
         if event is None:
             return DONE

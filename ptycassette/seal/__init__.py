@@ -1,1 +1,1 @@
-"""Seals: who says that a cassette is what it was."""
+"""Seal cassettes with a signature, and check that a cassette is unchanged since then."""

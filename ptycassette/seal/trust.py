@@ -1,4 +1,4 @@
-"""Whose seals count: a TOML file with names, public keys, and what each key may seal.
+"""Check seals, and decide whose seals count. A TOML file names the trusted keys.
 
 ::
 
@@ -65,14 +65,14 @@ _SSH_PRIVATE = b"-----BEGIN OPENSSH PRIVATE KEY-----"
 
 
 class PublicKey(msgspec.Struct, frozen=True):
-    """A public key: as the DSSE library wants it, and as one line of OpenSSH."""
+    """A public key, as an object of the DSSE library and as one line of OpenSSH."""
 
     key: SSlibKey
     line: str
 
     @property
     def keyid(self) -> str:
-        """The SHA-256 of it, by which seals name it."""
+        """The SHA-256 of the key; seals name keys by it."""
         return str(self.key.keyid)
 
 
@@ -81,10 +81,10 @@ _BEGINS = re.compile(rb"-----BEGIN|^[ \t]*ssh-", re.MULTILINE)
 
 
 def public_key(text: str, *, where: str) -> PublicKey:
-    """A public key in PEM, or a line ``ssh-ed25519 ...``.
+    """Read a public key in PEM, or a line ``ssh-ed25519 ...``.
 
     Raises:
-        UsageError: it is not one, is more than one, or is one that anybody could sign with.
+        UsageError: it is not a key, is more than one key, or anybody could sign with it.
     """
     data = text.strip().encode()
     if len(_BEGINS.findall(data)) > 1:
@@ -98,10 +98,10 @@ def public_key(text: str, *, where: str) -> PublicKey:
 
 
 def checked(key: object, *, where: str) -> PublicKey:
-    """The key, if it is one that only its owner can sign with.
+    """The key, if only its owner can sign with it.
 
     Raises:
-        UsageError: it is of another kind than Ed25519, of small order, or misspelt.
+        UsageError: it is not Ed25519, has a small order, or is encoded wrongly.
     """
     if not isinstance(key, Ed25519PublicKey):
         raise UsageError("not an Ed25519 key", where=where, hint=_HINT)
@@ -113,7 +113,7 @@ def checked(key: object, *, where: str) -> PublicKey:
 
 
 def weakness(raw: bytes) -> str | None:
-    """Why nobody should trust a public key of 32 bytes; None if there is no reason."""
+    """Why a public key of 32 bytes must not be trusted; None if it is sound."""
     y = int.from_bytes(raw, "little") & (2**255 - 1)
     if y >= _P:
         return "is spelt in a way that is not allowed"
@@ -123,10 +123,10 @@ def weakness(raw: bytes) -> str | None:
 
 
 def signer_of(data: bytes, *, where: str) -> tuple[CryptoSigner, PublicKey]:
-    """What signs with a private key in PEM, or as ``ssh-keygen`` writes it, and its public key.
+    """A signer and its public key, from a private key in PEM or as ``ssh-keygen`` writes it.
 
     Raises:
-        UsageError: it is not one, or has a passphrase.
+        UsageError: it is not a private key, or has a passphrase.
     """
     try:
         load = load_ssh_private_key if data.startswith(_SSH_PRIVATE) else load_pem_private_key
@@ -171,7 +171,7 @@ class _TrustTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TrustedKey(msgspec.Struct, frozen=True):
-    """A key, what people call it, and the directories in which its seals count (None: all)."""
+    """A key, its name for people, and the directories in which its seals count (None: all)."""
 
     name: str
     key: PublicKey
@@ -179,10 +179,10 @@ class TrustedKey(msgspec.Struct, frozen=True):
 
 
 class TrustedIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """An identity of Sigstore, as ``TrustedKey`` has a key.
+    """A trusted identity of Sigstore, the counterpart of ``TrustedKey``.
 
-    ``identity`` is what its certificates name: a URI or a mail address; ``issuer`` is who proves
-    it. ``trusted_root`` is a file, of the public instance when None.
+    ``identity`` is the URI or mail address in its certificates; ``issuer`` proves the identity.
+    ``trusted_root`` is a file; None means that of the public instance.
     """
 
     name: str
@@ -193,14 +193,14 @@ class TrustedIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def may_seal(signer: TrustedKey | TrustedIdentity, cassette: str) -> bool:
-    """Whether its seals count for a cassette with this absolute path."""
+    """Whether this signer's seals count for a cassette with this absolute path."""
     return signer.directories is None or any(
         cassette.startswith(f"{directory.rstrip('/')}/") for directory in signer.directories
     )
 
 
 class Trust(msgspec.Struct, frozen=True):
-    """All whose seals count. ``where`` is the file; empty when there is none."""
+    """All signers whose seals count. ``where`` is the file; empty if there is no file."""
 
     keys: tuple[TrustedKey, ...] = ()
     where: str = ""
@@ -208,15 +208,15 @@ class Trust(msgspec.Struct, frozen=True):
 
 
 def trust_of(table: dict[str, Any], *, where: str, directory_of: Callable[[str], str]) -> Trust:
-    """What a file says that was read as TOML.
+    """Read trusted signers from a parsed TOML file.
 
     Args:
-        table: the file.
-        where: what errors call it.
-        directory_of: makes an absolute path of one that is relative to the file.
+        table: the parsed file.
+        where: the name of the file, for errors.
+        directory_of: makes a path that is relative to the file absolute.
 
     Raises:
-        UsageError: a key that is not known, or a public key that is none.
+        UsageError: the file has an unknown name or an invalid public key.
     """
     try:
         found = msgspec.convert(table, resolved(_TrustTable))
@@ -245,7 +245,7 @@ def trust_of(table: dict[str, Any], *, where: str, directory_of: Callable[[str],
     return Trust(tuple(keys.values()), where, identities)
 
 
-# What a seal says: an in-toto Statement, version 1, whose subjects are the files of a cassette.
+# The signed content: an in-toto Statement, version 1, whose subjects are the cassette's files.
 
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -279,14 +279,14 @@ class _Statement(msgspec.Struct, frozen=True, rename={"type": "_type"}):
 
 
 class SealStatement(msgspec.Struct, frozen=True, kw_only=True):
-    """What is sealed.
+    """The statement that a seal signs.
 
     Attributes:
-        cassette: the path of the directory from the top of its work tree, with ``/``. In seals of
-            ptycassette 0.2 and before it is the name alone.
+        cassette: the path of the directory from the top of its work tree, with ``/``. Seals of
+            ptycassette 0.2 and before have only the name of the directory.
         id: the ``id`` in its manifest.
         digests: the SHA-256 of every file in it, by name.
-        sealed_at: RFC 3339, by the clock of whoever sealed it.
+        sealed_at: RFC 3339, by the clock of the machine that sealed it.
         sealed_by: the program and its version.
     """
 
@@ -298,7 +298,7 @@ class SealStatement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def encode_statement(statement: SealStatement) -> bytes:
-    """The JSON text that is signed; subjects in the order of their names."""
+    """The JSON text to sign; subjects are ordered by name."""
     subjects = tuple(
         _Subject(name, _Digest(digest)) for name, digest in sorted(statement.digests.items())
     )
@@ -309,10 +309,10 @@ def encode_statement(statement: SealStatement) -> bytes:
 
 
 def decode_statement(payload: bytes, *, where: str) -> SealStatement:
-    """The statement in the payload of an envelope.
+    """Decode the statement in the payload of an envelope.
 
     Raises:
-        TamperedError: it is no statement of ours.
+        TamperedError: it is not a statement of ptycassette.
     """
     found = exact(payload, _Statement) or _looked_at(payload, where)
     if found.type != STATEMENT_TYPE or found.predicateType != PREDICATE_TYPE:
@@ -337,7 +337,7 @@ def decode_statement(payload: bytes, *, where: str) -> SealStatement:
 
 
 def _looked_at(payload: bytes, where: str) -> _Statement:
-    """A statement in another spelling than ours, or with more in it."""
+    """Decode a statement with another spelling than ours, or with extra fields."""
     try:
         return msgspec.convert(strict_object(payload, where=where), resolved(_Statement))
     except msgspec.ValidationError as exc:
@@ -345,10 +345,10 @@ def _looked_at(payload: bytes, where: str) -> _Statement:
 
 
 def exact(data: bytes, kind: type[S], *, indent: int = -1) -> S | None:
-    """A struct that is written exactly as ``data``; None if it is not.
+    """Decode ``data``, if encoding the struct gives exactly the same bytes; otherwise None.
 
-    What comes back as the same bytes has no key twice, no other fields and one spelling, so
-    nothing else needs to be looked at (decision 0011).
+    Data that survives this has no repeated key, no other fields and only one spelling, so nothing
+    else needs to be checked (decision 0011).
     """
     try:
         found = msgspec.json.decode(data, type=resolved(kind))
@@ -360,10 +360,10 @@ def exact(data: bytes, kind: type[S], *, indent: int = -1) -> S | None:
 
 
 def strict_object(data: bytes, *, where: str) -> dict[str, Any]:
-    """A JSON object, read as strictly as a document of a cassette.
+    """Parse a JSON object, as strictly as a document of a cassette.
 
     Raises:
-        TamperedError: it is not one.
+        TamperedError: it is not a valid object.
     """
     try:
         value = parse_strict(data, where=where, error=RecordError, limits=LIMITS)
@@ -397,17 +397,17 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 
 def signed(payload: bytes, signer: Signer) -> bytes:
-    """The text of an envelope around ``payload``, with one signature."""
+    """The text of an envelope around ``payload`` with one signature."""
     envelope = Envelope(payload, PAYLOAD_TYPE, {})
     envelope.sign(signer)
     return msgspec.json.format(msgspec.json.encode(envelope.to_dict()), indent=2) + b"\n"
 
 
 def decode_envelope(data: bytes, *, where: str) -> Envelope:
-    """The envelope in ``data``; its signatures are not verified yet.
+    """Parse an envelope without verifying its signatures.
 
     Raises:
-        TamperedError: it is not one as ``signed`` writes it.
+        TamperedError: ``signed`` would write it differently.
     """
     given = exact(data, _Envelope, indent=2)
     value = strict_object(data, where=where) if given is None else msgspec.to_builtins(given)
@@ -441,7 +441,7 @@ def _signature_of(item: Any, where: str) -> Signature:
 
 
 def _bytes_of(text: Any, where: str) -> bytes:
-    """Base64 in its one spelling: the alphabet of RFC 4648 section 4, padded, no bits left over."""
+    """Decode base64 in its only valid spelling: RFC 4648 section 4, padded, no bits left over."""
     data = strict_base64(text)
     if data is None:
         raise _damaged("something is not base64", where)
@@ -449,7 +449,7 @@ def _bytes_of(text: Any, where: str) -> bytes:
 
 
 def strict_base64(text: Any) -> bytes | None:
-    """What ``text`` encodes; None if it is not exactly how these bytes are encoded."""
+    """Decode ``text``; None if these bytes would be encoded differently."""
     if not isinstance(text, str):
         return None
     try:
@@ -460,7 +460,7 @@ def strict_base64(text: Any) -> bytes | None:
 
 
 def verified_keyids(envelope: Envelope, keys: Iterable[PublicKey], *, where: str) -> list[str]:
-    """Those of ``keys`` that signed the envelope.
+    """The ids of those ``keys`` that signed the envelope.
 
     Raises:
         TamperedError: a signature that names one of them does not verify.
@@ -486,33 +486,33 @@ def _damaged(reason: str, where: str) -> TamperedError:
 _NO_ENVELOPE_HINT = "fetch the cassette and its seal again, or seal it again"
 
 
-# What a seal is worth: unsigned, tampered with, signed by an unknown key, or trusted.
+# The verdict on a seal: unsigned, tampered with, signed by an unknown key, or trusted.
 
 
 _SHOWN = 3
 
 
 class SealStatus(StrEnum):
-    """What a check of a seal found."""
+    """The result of checking a seal."""
 
     TRUSTED = "trusted"
     UNKNOWN_KEY = "unknown-key"
     UNSIGNED = "unsigned"
     TAMPERED = "tampered"
     UNREADABLE = "unreadable"
-    """The cassette itself cannot be read, or is none."""
+    """The cassette cannot be read, or is not a cassette."""
 
 
 class SealVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one cassette.
+    """The result for one cassette.
 
     Attributes:
-        path: as given.
-        status: what was found.
-        error: why it is not trusted; None when it is.
+        path: the path as given.
+        status: the result.
+        error: why it is not trusted; None if it is.
         signers: the names of the trusted keys that signed it.
-        keyids: of all signatures, as the seal says; those that are not trusted prove nothing.
-        statement: what is sealed; None when there is no seal or it is damaged.
+        keyids: the key ids of all signatures, as the seal has them; untrusted ones prove nothing.
+        statement: the signed statement; None if there is no seal or it is damaged.
     """
 
     path: str
@@ -524,7 +524,7 @@ class SealVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """Whether it is what somebody trusted has sealed."""
+        """Whether a trusted signer sealed it and it is unchanged."""
         return self.status is SealStatus.TRUSTED and self.error is None
 
 
@@ -539,7 +539,7 @@ def unsigned(path: str) -> SealVerdict:
 
 
 def unreadable(path: str, error: CassetteError) -> SealVerdict:
-    """The verdict on something that is not there, or no cassette."""
+    """The verdict on a path that is missing or not a cassette."""
     return SealVerdict(path=path, status=SealStatus.UNREADABLE, error=error)
 
 
@@ -548,9 +548,9 @@ class OpenedSeal(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         payload: the statement.
-        keyids: who signed, as the seal says.
-        signed_by: those who are trusted and did sign.
-        reason: why a signature does not count; empty where it is just nobody's.
+        keyids: the key ids in the seal.
+        signed_by: the trusted signers whose signatures are valid.
+        reason: why a signature does not count; empty if its signer is simply not known.
     """
 
     payload: bytes
@@ -560,7 +560,7 @@ class OpenedSeal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_envelope(seal: bytes, trust: Trust, where: str) -> OpenedSeal:
-    """The statement in an envelope, and which trusted keys signed it.
+    """The statement in an envelope, and the trusted keys that signed it.
 
     Raises:
         TamperedError: it is damaged, or a signature of a trusted key does not verify.
@@ -585,16 +585,15 @@ def judged(
 ) -> SealVerdict:
     """The verdict on a cassette with a seal.
 
-    The order: the envelope, the signatures of keys that are trusted, the statement, the files, and
-    last whether any signature counts. So whatever was changed is called tampered with, whoever
-    signed it.
+    Checks the envelope, the signatures of trusted keys, the statement, the files, and last whether
+    any signature counts. So every change is reported as tampering, no matter who signed.
 
     Args:
         seal: the bytes of the seal.
-        path: of the cassette, as given.
+        path: the path of the cassette as given.
         absolute: its real path.
         digests: the SHA-256 of every file that is in it now.
-        trust: whose seals count.
+        trust: the trusted signers.
         opened_by: verifies the signatures.
     """
     place = visible(f"{path}.seal.json")
@@ -627,10 +626,10 @@ def judged(
 def _check_files(
     statement: SealStatement, absolute: str, digests: Mapping[str, str], place: str
 ) -> None:
-    """Compare what is there with what was sealed.
+    """Compare the present files with the sealed ones.
 
     Raises:
-        TamperedError: a file was changed, added or removed, or it is another cassette's seal.
+        TamperedError: a file was changed, added or removed, or the seal is for another cassette.
     """
     sealed = statement.digests
     changed = [one for one in sealed if one in digests and digests[one] != sealed[one]]
@@ -686,22 +685,22 @@ MEDIA_TYPE = "application/vnd.dev.sigstore.bundle"
 
 
 class Bundle(msgspec.Struct, frozen=True):
-    """The envelope in a bundle: what is sealed, and the one signature, both as bytes."""
+    """The envelope in a bundle: the signed statement and the only signature, both as bytes."""
 
     payload: bytes
     signature: bytes
 
 
 def is_bundle(seal: bytes) -> bool:
-    """Whether a seal is of an identity rather than of a key."""
+    """Whether a seal belongs to an identity instead of a key."""
     return b'"mediaType"' in seal
 
 
 def decode_bundle(data: bytes, *, where: str) -> Bundle:
-    """What a bundle holds; nothing of it is verified yet.
+    """Parse a bundle without verifying it.
 
     Raises:
-        TamperedError: it is no bundle around a statement.
+        TamperedError: it is not a bundle around a statement.
     """
     value = strict_object(data, where=where)
     kind = value.get("mediaType")

@@ -1,1 +1,1 @@
-"""The tape: the model traffic of an agent CLI, recorded beside its terminal, matched and served."""
+"""Record the model traffic of an agent CLI beside its terminal, and match and serve it later."""

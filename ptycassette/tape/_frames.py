@@ -1,4 +1,4 @@
-"""Messages of a WebSocket, followed at the side: frames are read, and passed on as they came."""
+"""Read WebSocket messages from frames while the frames themselves pass through unchanged."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from ptycassette.tape.journal_codec import MAX_ITEM_BYTES
 
 
 class NotFollowedError(Exception):
-    """A WebSocket cannot be followed, and so not be noted: the reason."""
+    """The messages of a WebSocket cannot be read, so they cannot be recorded; gives the reason."""
 
 
 class WholeMessage(msgspec.Struct, frozen=True):
-    """A message, unpacked."""
+    """A complete message, unpacked."""
 
     data: bytes
     binary: bool
 
 
 class MessageFollower:
-    """Follows one direction of a WebSocket.
+    """Reads one direction of a WebSocket.
 
     Args:
-        sender: whose frames these are.
+        sender: the side that sends these frames.
         extensions: the header ``Sec-WebSocket-Extensions`` of the provider's answer.
 
     Raises:
-        NotFollowedError: an extension that is not known.
+        NotFollowedError: an extension is not supported.
     """
 
     def __init__(self, sender: Literal["client", "provider"], extensions: str) -> None:
@@ -43,15 +43,15 @@ class MessageFollower:
         self._size = 0
         self._binary = False
         self.close_code: int | None = None
-        """Of the closing frame, once it was seen."""
+        """The code of the closing frame, once it has arrived."""
 
     @property
     def within_message(self) -> bool:
-        """Whether a message has begun that is not there to its end."""
+        """Whether a message has begun that is not complete yet."""
         return bool(self._parts)
 
     def feed(self, data: bytes) -> Sequence[WholeMessage]:
-        """The messages that are whole now.
+        """The messages that these bytes complete.
 
         Raises:
             NotFollowedError: a message is too large.
@@ -78,7 +78,7 @@ class MessageFollower:
 
 
 class _Deflate(PerMessageDeflate):
-    """wsproto 1.3 forgets that a message is packed when a ping comes between its fragments."""
+    """Works around wsproto 1.3: a ping between fragments makes it forget that they are packed."""
 
     def frame_inbound_header(
         self, proto: FrameDecoder | FrameProtocol, opcode: Opcode, rsv: RsvBits, payload_length: int

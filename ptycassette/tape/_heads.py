@@ -1,8 +1,8 @@
-"""Heads of requests, read and written anew; and what follows an answer at the side.
+"""Read the heads of requests, rewrite them for the provider, and parse answers as they pass.
 
-h11 reads at the side: what goes on to the other end are the bytes that came, so that trailers,
-interim answers, chunk boundaries and even broken framing arrive as they were sent. Only the head
-of a request is written anew, because its target and its ``Host`` are the proxy's.
+h11 only reads a copy: the received bytes go on to the other side unchanged. So trailers, interim
+answers, chunk boundaries and even broken framing arrive as they were sent. Only the head of a
+request is rewritten, because its target and ``Host`` name the proxy.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import h11
 from ptycassette.tape.routing import Destination, header
 
 MAX_HEAD_BYTES = 256 << 10
-"""Of a request or an answer; what common servers accept is half of that."""
+"""The limit for the head of a request or an answer; common servers accept half of that."""
 
 _BLANK_LINE = re.compile(rb"\n\r?\n")
 _NOT_PASSED_ON = (b"proxy-authorization", b"proxy-connection")
@@ -24,16 +24,16 @@ _UPGRADES = (b"upgrade", b"http2-settings")
 
 
 def end_of_head(data: bytes) -> int:
-    """The length of the head that ``data`` begins with; 0 where it is not there to its end."""
+    """The length of the head at the beginning of ``data``; 0 if it is incomplete."""
     found = _BLANK_LINE.search(data)
     return found.end() if found else 0
 
 
 def read_request(head: bytes) -> tuple[h11.Request, h11.Connection]:
-    """A request, and the reader of its body.
+    """Parse a request head; return the request and a reader for its body.
 
     Raises:
-        h11.RemoteProtocolError: it is no head of HTTP/1.
+        h11.RemoteProtocolError: it is not an HTTP/1 head.
     """
     reader = h11.Connection(h11.SERVER, MAX_HEAD_BYTES)
     reader.receive_data(head)
@@ -44,7 +44,7 @@ def read_request(head: bytes) -> tuple[h11.Request, h11.Connection]:
 
 
 def answer_follower(request: h11.Request) -> h11.Connection:
-    """Reads the answer to a request. It never sends: it is told of the request to know how."""
+    """A reader for the answer to a request. h11 needs the request to read it."""
     headers = [(b"host", b"x")]
     if is_websocket(request):
         headers += [(b"connection", b"upgrade"), (b"upgrade", b"websocket")]
@@ -55,10 +55,10 @@ def answer_follower(request: h11.Request) -> h11.Connection:
 
 
 def events(reader: h11.Connection) -> Iterator[h11.Event]:
-    """What can be read of what was received.
+    """The events that h11 can parse from the bytes received so far.
 
     Raises:
-        h11.RemoteProtocolError: the other end broke the protocol, or ended too early.
+        h11.RemoteProtocolError: the other side broke the protocol, or ended too early.
     """
     while True:
         event = reader.next_event()
@@ -72,13 +72,13 @@ def events(reader: h11.Connection) -> Iterator[h11.Event]:
 def head_for_provider(
     request: h11.Request, to: Destination, *, expects: bool = True, length: int | None = None
 ) -> bytes:
-    """The head as the provider gets it: the provider's target and host, all else as it was.
+    """The head for the provider: with the provider's target and host, otherwise unchanged.
 
     Args:
-        request: the client's.
+        request: the client's request.
         to: the provider.
         expects: whether ``Expect`` is passed on.
-        length: of the body, where that is not the client's any more.
+        length: the length of the body, if it differs from the client's.
     """
     passed = is_websocket(request)
     dropped = {*_NOT_PASSED_ON, *(() if passed else _UPGRADES), *(() if expects else (b"expect",))}
@@ -101,7 +101,7 @@ def head_for_provider(
 
 
 def noted_headers(request: h11.Request, to: Destination) -> tuple[tuple[str, str], ...]:
-    """The headers of a request for the tape: the provider's host, no secret of the proxy."""
+    """The headers of a request for the tape: the provider's host, without the proxy's secret."""
     return tuple(
         (name, to.origin.authority if name == "host" else value)
         for name, value in header_pairs(request)
@@ -117,14 +117,14 @@ def header_pairs(
 
 
 def is_websocket(request: h11.Request) -> bool:
-    """Whether it is the handshake of a WebSocket."""
+    """Whether the request is a WebSocket handshake."""
     return header(request, b"upgrade").lower() == "websocket"
 
 
 def own_answer(
     status: int, body: bytes, *extra: tuple[str, str], kind: str = "text/plain"
 ) -> bytes:
-    """An answer of the proxy itself, after which it closes the connection."""
+    """An answer that the proxy itself gives before it closes the connection."""
     headers = [
         ("content-type", f"{kind}; charset=utf-8"),
         ("content-length", str(len(body))),

@@ -1,11 +1,12 @@
-"""Draws: what a Python program takes from its surroundings, logged and served in order.
+"""Record the values that a Python program takes from its surroundings, and serve them again.
 
-A program under test that asks ``Draws`` instead of ``time``, ``uuid``, ``random`` and
-``os.environ`` gets the same values again. Served are the draws of the log, one after the other. A
-draw of another kind, with another argument, or one too many is a divergence, and so is every one
-after it: a program that swallows the error gets nothing more.
+A program under test that uses ``Draws`` instead of ``time``, ``uuid``, ``random`` and
+``os.environ`` gets the recorded values again, one after the other. A draw of another kind, with
+another argument, or one too many is a divergence. So is every draw after it: a program that
+swallows the error gets no further values.
 
-A log is lines of JSON, ``{"kind":"uuid4","value":"..."}``. It is for one process and one thread.
+A log consists of lines of JSON, ``{"kind":"uuid4","value":"..."}``. It is for one process and one
+thread.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ DIVERGENCE_EVENT = "draw-divergence"
 
 
 class Draw(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One draw: what was asked for, with which argument, and what it was, as text."""
+    """One draw: its kind, its argument, and its value as text."""
 
     kind: DrawKind
     value: str
@@ -41,7 +42,7 @@ class Draw(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
 
 class DrawSource(Protocol):
-    """Where draws come from when they are not served."""
+    """Gives values when no log serves them."""
 
     def time_ns(self) -> int:
         """Nanoseconds since the epoch."""
@@ -60,19 +61,19 @@ class DrawSource(Protocol):
         ...
 
     def environ(self, name: str) -> str | None:
-        """A variable of the environment; None where it is not set."""
+        """An environment variable; None if it is not set."""
         ...
 
 
 class Draws(ABC):
-    """What a program draws; see ``RecordedDraws`` and ``ServedDraws``."""
+    """Values from the surroundings of a program; see ``RecordedDraws`` and ``ServedDraws``."""
 
     def time_ns(self) -> int:
         """Nanoseconds since the epoch, as ``time.time_ns``."""
         return self._draw("time_ns", "", lambda source: source.time_ns(), str, int)
 
     def now(self) -> datetime:
-        """The time in UTC, to the microsecond; a draw of ``time_ns``."""
+        """The time in UTC, to the microsecond; counts as a draw of ``time_ns``."""
         seconds, rest = divmod(self.time_ns(), 10**9)
         return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1000)
 
@@ -81,14 +82,14 @@ class Draws(ABC):
         return self._draw("uuid4", "", lambda source: source.uuid4(), str, uuid.UUID)
 
     def random(self) -> float:
-        """A number from 0 up to 1, as ``random.random``; the same to the last bit when served."""
+        """A number from 0 up to 1, as ``random.random``; served numbers are bit-exact."""
         return self._draw("random", "", lambda source: source.random(), float.hex, float.fromhex)
 
     def randbytes(self, count: int) -> bytes:
-        """Bytes, as ``random.randbytes``.
+        """Random bytes, as ``random.randbytes``.
 
         Raises:
-            UsageError: more than ``MAX_RANDBYTES``, which is more than a service event may have.
+            UsageError: more than ``MAX_RANDBYTES``, which would not fit in a service event.
         """
         if count > MAX_RANDBYTES:
             raise UsageError(
@@ -103,13 +104,13 @@ class Draws(ABC):
         )
 
     def environ(self, name: str, default: str | None = None) -> str | None:
-        """A variable of the environment, as ``os.environ.get``.
+        """An environment variable, as ``os.environ.get``.
 
-        A recording holds it scrubbed: a secret in it, and the path of a home folder, are masked,
-        and served as they are recorded.
+        A recording holds the scrubbed value: a secret in it or the path of a home folder is masked,
+        and is served masked.
 
         Raises:
-            UsageError: its text is not UTF-8, or longer than a service event may be.
+            UsageError: its text is not UTF-8, or does not fit in a service event.
         """
         value = self._draw(
             "environ", name, lambda source: source.environ(name), _written_value, _read_value
@@ -125,15 +126,15 @@ class Draws(ABC):
         write: Callable[[T], str],
         read: Callable[[str], T],
     ) -> T:
-        """Give one value: made and kept, or read from the log."""
+        """Give one value: make and keep it, or read it from the log."""
 
 
 class RecordedDraws(Draws):
-    """Draws from a source.
+    """Values from a source, recorded.
 
     Args:
-        source: where values come from.
-        keep: is given each draw before the program gets it.
+        source: makes the values.
+        keep: receives each draw before the program gets it.
     """
 
     def __init__(self, source: DrawSource, keep: Callable[[Draw], None]) -> None:
@@ -154,13 +155,13 @@ class RecordedDraws(Draws):
 
 
 class ServedDraws(Draws):
-    """Draws of a log.
+    """Values from a log.
 
     Args:
         draws: the log.
-        keep: is given each draw that is served, before the program gets it.
-        diverged: is given the message of the first divergence, before the program gets it.
-        beyond: gives the source of a draw that the log does not have; None where it diverges.
+        keep: receives each served draw before the program gets it.
+        diverged: receives the message of the first divergence before the program gets it.
+        beyond: gives the source for a draw that the log does not have; None to diverge instead.
     """
 
     def __init__(
@@ -179,14 +180,14 @@ class ServedDraws(Draws):
 
     @property
     def left(self) -> tuple[Draw, ...]:
-        """What was not drawn."""
+        """The draws of the log that were not used."""
         return tuple(self._left[self._number :])
 
     def finish(self) -> None:
-        """Check that all was drawn, and nothing else.
+        """Check that the program drew exactly what the log has.
 
         Raises:
-            DivergenceError: a draw diverged before, or there are draws left.
+            DivergenceError: a draw diverged before, or unused draws are left.
         """
         if self._divergence is not None:
             raise self._divergence
@@ -237,7 +238,7 @@ class ServedDraws(Draws):
 
 
 def _written_value(value: str | None) -> str:
-    """A variable that is set as ``=`` and its value, one that is not as nothing."""
+    """``=`` and the value of a variable that is set; empty if it is not set."""
     if value is None:
         return ""
     try:
@@ -263,24 +264,24 @@ def write_draw(draw: Draw) -> bytes:
 
 
 class DrawnValues(msgspec.Struct, frozen=True):
-    """The draws of a recording, in their order, and what diverged where draws were served."""
+    """The draws of a recording in order, and the divergence message if served draws diverged."""
 
     draws: tuple[Draw, ...] = ()
     divergences: tuple[str, ...] = ()
 
 
 def draw_event(draw: Draw) -> dict[str, Any]:
-    """The payload of the service event of a draw."""
+    """The payload of the service event for a draw."""
     return {"type": DRAW_EVENT, **msgspec.to_builtins(draw)}
 
 
 def divergence_event(message: str) -> dict[str, Any]:
-    """The payload of the service event of a draw that is not the recorded one."""
+    """The payload of the service event for a draw that differs from the recorded one."""
     return {"type": DIVERGENCE_EVENT, "message": message}
 
 
 def drawn_in(payloads: Iterable[Any]) -> DrawnValues:
-    """The draws among the payloads of service events."""
+    """Collect the draws from payloads of service events."""
     draws: list[Draw] = []
     divergences: list[str] = []
     for payload in payloads:
@@ -294,7 +295,7 @@ def drawn_in(payloads: Iterable[Any]) -> DrawnValues:
 
 
 def draw_differences(recorded: DrawnValues, now: DrawnValues) -> list[str]:
-    """What another run drew that was not recorded, one line each; nothing if all was equal."""
+    """The differences between recorded and new draws, one line each; empty if all are equal."""
     if now.divergences:
         return list(now.divergences)  # nothing was served after the first
     found: list[str] = []
@@ -311,7 +312,7 @@ def draw_differences(recorded: DrawnValues, now: DrawnValues) -> list[str]:
 
 
 def read_draws(data: bytes, *, where: str) -> Iterator[Draw]:
-    """The draws of a log; a last line without its end was never given to the program.
+    """The draws of a log. An incomplete last line is ignored: the program never got its value.
 
     Raises:
         RecordError: a line is not a draw.
@@ -325,5 +326,5 @@ def read_draws(data: bytes, *, where: str) -> Iterator[Draw]:
 
 
 def draws_digest(draws: Sequence[Draw]) -> str:
-    """SHA-256 (hex) of draws in their order."""
+    """SHA-256 (hex) of draws in order."""
     return hashlib.sha256(b"".join(map(write_draw, draws))).hexdigest()

@@ -1,9 +1,9 @@
-"""What the proxy notes while it passes traffic on: the journal of the tape, item by item.
+"""Define the items that the proxy notes while traffic passes, and make entries of a tape from them.
 
 An exchange is one HTTP request with its answer, or one WebSocket from handshake to end. Exchanges
 are numbered from 1 in the order in which their requests began. ``t_us`` are microseconds of the
 monotonic clock since the recording began, taken before the bytes go on to the other side.
-Bytes are as they came, neither unpacked nor scrubbed.
+Bytes are as received, neither unpacked nor scrubbed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 class RequestBegun(msgspec.Struct, frozen=True, kw_only=True, tag="request"):
     """The head of a request.
 
-    ``connection`` numbers the client's connections from 1. ``target`` is path and query as they
-    were sent; ``upstream`` is scheme and authority of the provider (``https://api.openai.com``).
-    ``headers`` are all headers, in order, names in lower case.
+    ``connection`` numbers the client's connections from 1. ``target`` is path and query as sent;
+    ``upstream`` is scheme and authority of the provider (``https://api.openai.com``). ``headers``
+    are all headers in order, names in lower case.
     """
 
     t_us: int
@@ -44,7 +44,7 @@ class RequestBegun(msgspec.Struct, frozen=True, kw_only=True, tag="request"):
 
 
 class RequestData(msgspec.Struct, frozen=True, kw_only=True, tag="request-data"):
-    """A piece of the body of a request, as it was sent."""
+    """A piece of the body of a request, as sent."""
 
     t_us: int
     exchange: int
@@ -52,7 +52,7 @@ class RequestData(msgspec.Struct, frozen=True, kw_only=True, tag="request-data")
 
 
 class RequestComplete(msgspec.Struct, frozen=True, kw_only=True, tag="request-complete"):
-    """The body of a request was there to its end."""
+    """The body of a request is complete."""
 
     t_us: int
     exchange: int
@@ -69,7 +69,7 @@ class AnswerBegun(msgspec.Struct, frozen=True, kw_only=True, tag="answer"):
 
 
 class AnswerData(msgspec.Struct, frozen=True, kw_only=True, tag="answer-data"):
-    """A piece of the body of an answer, as it was received."""
+    """A piece of the body of an answer, as received."""
 
     t_us: int
     exchange: int
@@ -77,7 +77,7 @@ class AnswerData(msgspec.Struct, frozen=True, kw_only=True, tag="answer-data"):
 
 
 class SocketMessage(msgspec.Struct, frozen=True, kw_only=True, tag="message"):
-    """A whole message of a WebSocket, unpacked (permessage-deflate is undone)."""
+    """A complete message of a WebSocket, unpacked (permessage-deflate is undone)."""
 
     t_us: int
     exchange: int
@@ -87,9 +87,9 @@ class SocketMessage(msgspec.Struct, frozen=True, kw_only=True, tag="message"):
 
 
 class ExchangeEnded(msgspec.Struct, frozen=True, kw_only=True, tag="end"):
-    """The end of an exchange. ``detail`` is for people: why it broke off.
+    """The end of an exchange. ``detail`` is the reason for people if it broke off.
 
-    ``close_code`` is that of a WebSocket's closing frame, where there was one.
+    ``close_code`` is the code of a WebSocket's closing frame, if there was one.
     """
 
     t_us: int
@@ -110,7 +110,7 @@ TapeItem = (
 )
 
 
-# What of a head is kept: which headers, and which parts of a target.
+# The parts of a head that are kept: which headers, and which parts of a target.
 
 
 _SECRET = re.compile(
@@ -123,7 +123,7 @@ _MASK = "x" * 8
 
 @cache
 def _listed() -> tuple[frozenset[str], tuple[str, ...]]:
-    """The names on the list, and the beginnings of names."""
+    """Names on the list, and prefixes of names."""
     table: dict[str, dict[str, list[str]]] = package_table(__package__, "headers.toml")
     names = [name for senders in table.values() for some in senders.values() for name in some]
     beginnings = tuple(name[:-1] for name in names if name.endswith("*"))
@@ -134,7 +134,7 @@ Headers = tuple[tuple[str, str], ...]
 
 
 def kept_headers(headers: Iterable[tuple[str, str]]) -> tuple[Headers, tuple[str, ...]]:
-    """The headers that are kept, and the lines of the others."""
+    """The headers that a tape keeps, and the lines of the dropped ones."""
     kept, dropped = [], []
     names, beginnings = _listed()
     for name, value in headers:
@@ -146,26 +146,26 @@ def kept_headers(headers: Iterable[tuple[str, str]]) -> tuple[Headers, tuple[str
 
 
 def kept_target(target: str) -> tuple[str, tuple[str, ...]]:
-    """A target with credentials in its query masked, and these.
+    """A target with the credentials in its query masked, and the credentials.
 
-    What is called a key is one, whatever it looks like. The mask is the same for all, so that a
-    replay's target is kept as the recorded one was.
+    A parameter with the name of a key is treated as one, whatever its value looks like. All masks
+    are the same, so that a replay's target is stored like the recorded one.
     """
     secrets = tuple(f"{match[1]}={match[2]}" for match in _SECRET.finditer(target))
     return _SECRET.sub(lambda match: f"{match[1]}={_MASK}", target), secrets
 
 
-# The service events about entries of the tape, and what all entries add up to.
+# The service events about entries of the tape, and the sums over all entries.
 
 
 def request_payload(
     number: int, document: Any, *, model_from: str = "", **about: Any
 ) -> dict[str, Any]:
-    """The event of a question.
+    """The event for a question.
 
     Args:
-        number: of the entry.
-        document: the question, decoded; None where it is no JSON.
+        number: the number of the entry.
+        document: the decoded question; None if it is not JSON.
         model_from: the target of the request, which may name the model.
         about: other fields of the event.
     """
@@ -177,26 +177,26 @@ def request_payload(
 
 
 def answer_payload(number: int, status: int | None) -> dict[str, Any]:
-    """The event of an answer's begin; a message of a WebSocket has no status."""
+    """The event for the beginning of an answer; a message of a WebSocket has no status."""
     payload = {"type": "model-answer", "entry": number}
     return payload if status is None else {**payload, "status": status}
 
 
 def end_payload(number: int, head: dict[str, Any]) -> dict[str, Any]:
-    """The event of an entry's end: the fields of its head that are set."""
+    """The event for the end of an entry: the fields of its head that are set."""
     set_fields = {name: value for name, value in head.items() if value not in {"", None}}
     return {"type": "model-end", "entry": number, **set_fields}
 
 
 class TapeTotals:
-    """Makes the events of tools and tokens, and sums over all entries.
+    """Makes the events for tools and tokens, and sums over all entries.
 
     Attributes:
         usage: the tokens and costs of all answers.
-        models: how often each answered.
-        usage_by_model: the same as ``usage`` for each model, with how many ``requests`` said it;
-            empty is the name of one that was not said.
-        outcomes: how often each.
+        models: how often each model answered.
+        usage_by_model: ``usage`` for each model, with the number of ``requests`` that reported it;
+            the name is empty if the answer did not name the model.
+        outcomes: how often each outcome occurred.
     """
 
     def __init__(self) -> None:
@@ -207,7 +207,7 @@ class TapeTotals:
         self.outcomes: dict[str, int] = {}
 
     def question(self, number: int, document: Any, t_us: int) -> Iterator[Noted]:
-        """The results of tools that a question gives the provider for the first time."""
+        """The tool results that this question sends to the provider for the first time."""
         from ptycassette.tape.providers.questions import tool_results  # noqa: PLC0415
 
         for call_id in (place.call for place in tool_results(document)):
@@ -218,7 +218,7 @@ class TapeTotals:
     def end(
         self, number: int, facts: AnswerFacts, outcome: ExchangeOutcome, t_us: int
     ) -> Iterator[Noted]:
-        """The tool calls and tokens of an entry that ended."""
+        """The tool calls and tokens of an entry that has ended."""
         self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
         for call_id, name in facts.calls.items():
             call = {"type": "tool-call", "entry": number, "call_id": call_id, "name": name}
@@ -251,7 +251,7 @@ def _answer_facts(content_type: str = "") -> AnswerFacts:
 
 
 class OpenEntry:
-    """An entry whose end is not there yet."""
+    """An entry that has not ended yet."""
 
     def __init__(self, number: int, *, form: MessageForm = "") -> None:
         self.number = number
@@ -299,13 +299,13 @@ def piece_of(
 
 
 def packing_of(headers: tuple[tuple[str, str], ...]) -> str:
-    """The encoding that was undone."""
+    """The content encoding that was undone."""
     encoding = header_value(headers, "content-encoding")
     return "" if encoding.strip().lower() == "identity" else encoding
 
 
 def header_value(headers: tuple[tuple[str, str], ...], name: str) -> str:
-    """All values of a header, with commas between them; empty without it."""
+    """All values of a header, joined with commas; empty if it is missing."""
     return ", ".join(value for one, value in headers if one == name)
 
 
@@ -313,19 +313,19 @@ def header_value(headers: tuple[tuple[str, str], ...], name: str) -> str:
 
 
 _MOST_HELD = 64 << 20
-"""Of a longer question no more is held: its number comes before its end."""
+"""A longer question gets its number before its end, so that no more of it is held."""
 _MOST_READ = 8 << 20
-"""Of a longer question it is not said what it asks for."""
+"""A longer question is not parsed for its model and tool results."""
 
 Made = TapeMoment | Traffic | Noted
 
 
 class _Exchange:
-    """An exchange whose end is not there yet.
+    """An exchange that has not ended yet.
 
     Attributes:
-        entry: of the request; None while it has no number.
-        message: of the last message of the client.
+        entry: the entry of the request; None until it has a number.
+        message: the entry of the client's last message.
     """
 
     def __init__(self, begun: RequestBegun) -> None:
@@ -339,11 +339,11 @@ class _Exchange:
 
 
 class Assembler:
-    """Makes entries.
+    """Makes entries from items.
 
     Attributes:
-        totals: what all entries add up to.
-        entries: how many there are.
+        totals: sums over all entries.
+        entries: how many entries there are.
     """
 
     def __init__(self) -> None:
@@ -352,10 +352,10 @@ class Assembler:
         self.entries = 0
 
     def take(self, item: TapeItem) -> Iterator[Made]:
-        """What an item adds.
+        """The results of one more item.
 
         Raises:
-            CassetteError: a body is packed in a way that nothing installed unpacks.
+            CassetteError: no installed library unpacks a body.
         """
         if isinstance(item, RequestBegun):
             self._exchanges[item.exchange] = _Exchange(item)
@@ -381,7 +381,7 @@ class Assembler:
                 yield from self._ended(exchange, item)
 
     def end(self, t_us: int) -> Iterator[Made]:
-        """What is left open when the recording ends."""
+        """Close everything that is still open when the recording ends."""
         for number in sorted(self._exchanges):
             yield from self.take(
                 ExchangeEnded(
@@ -413,7 +413,7 @@ class Assembler:
         yield piece_of(t_us, exchange.entry, "question", b"", last=True)
 
     def _number(self, exchange: _Exchange, t_us: int) -> Iterator[Made]:
-        """Give the request its number, once; what was held of it comes right behind."""
+        """Number the request, once; the data that was held for it follows."""
         if exchange.entry is not None:
             return
         begun = exchange.begun
@@ -553,7 +553,7 @@ class Assembler:
 
 
 def _problems(exchange: _Exchange, item: ExchangeEnded) -> Iterator[str]:
-    """What of the bodies is left out."""
+    """The parts of the bodies that are left out, in words."""
     if exchange.unpacker.problem is not None:
         yield f"question: {exchange.unpacker.problem}"
     unpacker = exchange.answer_unpacker

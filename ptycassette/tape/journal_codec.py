@@ -1,6 +1,6 @@
-"""The journal of a tape, as bytes and back: framed records (``cassette/framing.py``) of items.
+"""Encode and decode the journal of a tape: framed records (``cassette/framing.py``) of items.
 
-Record 0 is the head, every other record is one ``TapeItem`` in MessagePack.
+Record 0 is the head; every other record is one ``TapeItem`` in MessagePack.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from ptycassette.model.resolved_types import resolved
 from ptycassette.tape.items import TapeItem
 
 MAX_ITEM_BYTES = 15 << 20
-"""Of the data of one item: what a record takes, less the rest of the item."""
+"""The most data in one item: the limit of a record, less the other fields of the item."""
 
 _MAGIC = b"\x89PTYT\r\n\x01"
 _KIND_HEAD, _KIND_ITEM = range(2)
 
 
 class TapeHead(msgspec.Struct, frozen=True, kw_only=True):
-    """The head of a tape's journal: the moment of the monotonic clock from which items count."""
+    """The head of a tape's journal: the moment of the monotonic clock at which ``t_us`` is 0."""
 
     origin_us: int
 
@@ -42,16 +42,16 @@ class TapeEncoder(RecordEncoder):
         return self.preamble() + self.record(0, _KIND_HEAD, self._encode(head))
 
     def item(self, item: TapeItem) -> bytes:
-        """One item.
+        """One item as a record.
 
         Raises:
-            ValueError: it is larger than a journal takes.
+            ValueError: it is larger than a journal allows.
         """
         return self.record(item.t_us, _KIND_ITEM, self._encode(item))
 
 
 class TapeDecoder(RecordDecoder[TapeItem]):
-    """Reads a tape's journal as its bytes come; ``head`` is set once it was read."""
+    """Decodes a tape's journal from bytes as they arrive; sets ``head`` once it has read it."""
 
     magic = _MAGIC
 

@@ -1,4 +1,4 @@
-"""How a program is pointed at the proxy: variables and arguments, never files of the user."""
+"""Point a program at the proxy with variables and arguments, never through files of the user."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ CA_VARIABLES = (
     "CURL_CA_BUNDLE",
     "CODEX_CA_CERTIFICATE",
 )
-"""Where a user may have said whom to trust besides the system's authorities."""
+"""Variables with files of authorities that the user trusts besides the system's."""
 
 _ONLY = "main"
 """The name of the route of a URL that belongs to no known provider."""
 
 
 class Pointing(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program gets, with ``${NAME}`` for the base URL of a route; and whither routes go.
+    """Variables and arguments for a program, with ``${NAME}`` for the base URL of a route.
 
-    ``main`` is the name of the route that the user's provider has; empty for an HTTP proxy.
+    ``main`` is the route of the user's provider; empty for an HTTP proxy.
     """
 
     environment: dict[str, str]
@@ -40,7 +40,7 @@ class Pointing(msgspec.Struct, frozen=True, kw_only=True):
         """Environment and arguments for a proxy.
 
         Args:
-            base: its URL, to which the names of routes are added.
+            base: its URL; the names of routes are added to it.
             proxy: its URL as an HTTP proxy.
             ca: the file of certificates to trust.
         """
@@ -49,7 +49,7 @@ class Pointing(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def at_upstreams(self) -> tuple[dict[str, str], tuple[str, ...]]:
-        """The same for no proxy: each route leads to its provider itself."""
+        """The same without a proxy: each route leads directly to its provider."""
         return self._filled({name: url.rstrip("/") for name, url in self.upstreams.items()})
 
     def _filled(self, names: dict[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -65,18 +65,18 @@ def pointing(
     proxy_env: bool,
     environment: Mapping[str, str],
 ) -> Pointing:
-    """How to point a program at the proxy.
+    """Decide how to point a program at the proxy.
 
     Args:
-        providers: all that are known.
-        profile: of the program, if it has one.
-        provider: the name of the provider, or its base URL; the profile's when None, and where it
-            has none the one whose variable for a base URL is set.
-        proxy_env: by the variables for HTTP proxies, for all that the program sends.
-        environment: the user's. A base URL that it already has is where the traffic goes.
+        providers: all known providers.
+        profile: the program's profile, if it has one.
+        provider: the name of the provider, or its base URL. None: the profile's provider, or else
+            the provider whose variable for a base URL is set.
+        proxy_env: use the variables for HTTP proxies, for all traffic of the program.
+        environment: the user's environment. Traffic goes to a base URL that is already set in it.
 
     Raises:
-        UsageError: it is not known how, or there is no such provider.
+        UsageError: there is no known way, or no such provider.
     """
     tape = TapePointing() if profile is None else profile.tape
     if proxy_env:
@@ -108,7 +108,7 @@ def pointing(
     templates = [*variables.values(), *arguments]
     for variable, template in variables.items():
         upstreams |= _already(template, environment.get(variable, ""), set(upstreams))
-    if url is not None:  # whomever it talks to
+    if url is not None:  # whatever provider it uses
         upstreams = {key: _without_tail(url, key, templates) for key in (*upstreams, name)}
     used = [key for key in upstreams if any(f"${{{key}}}" in one for one in templates)]
     if name not in used:
@@ -139,10 +139,10 @@ def _unknown(name: str, providers: Providers, profile: Profile | None) -> UsageE
 def _set_already(
     providers: Providers, environment: Mapping[str, str]
 ) -> tuple[str | None, dict[str, str]]:
-    """A provider whose base URL the user has set, and all such variables, as templates.
+    """The provider whose base URL the user has set, and all such variables as templates.
 
     Raises:
-        UsageError: two variables name two addresses of one provider.
+        UsageError: two variables give one provider different addresses.
     """
     first: str | None = None
     found: dict[str, str] = {}
@@ -170,7 +170,7 @@ def _usual(name: str, provider: Provider) -> dict[str, str]:
 
 
 def _already(template: str, value: str, names: set[str]) -> dict[str, str]:
-    """The upstream that the user's own value of a variable means, by the name of its route."""
+    """The upstream that the user's value of a variable means, by the name of its route."""
     for name in names:
         head, mark, tail = template.partition(f"${{{name}}}")
         if mark and not head and "://" in value:
@@ -179,7 +179,7 @@ def _already(template: str, value: str, names: set[str]) -> dict[str, str]:
 
 
 def _without_tail(url: str, name: str, templates: list[str]) -> str:
-    """A base URL without the version that the program's variable has, for which people give it."""
+    """A base URL without its version. People include one if the program's variable does."""
     base_url(url)
     url = url.rstrip("/")
     for template in templates:

@@ -1,12 +1,12 @@
-"""Where a request that reaches the proxy belongs: which provider, and whether it may pass at all.
+"""Find the provider for a request that reaches the proxy, or refuse the request.
 
 A client that was pointed at the proxy by a base URL sends ``/TOKEN/ROUTE/path``. The token is
-random and made for one recording: a web page in the user's browser, or a program that scans
-ports, does not know it, so it cannot spend the user's key. A client that uses the proxy as an HTTP
-proxy sends the token as the password of the proxy (RFC 9110, section 11.7).
+random and made for one recording. A web page in the user's browser or a program that scans ports
+cannot guess it, so it cannot spend the user's key. A client that uses the proxy as an HTTP proxy
+sends the token as the proxy password (RFC 9110, section 11.7).
 
-The ``Host`` header must name this machine, so that a name that an attacker's DNS server points at
-127.0.0.1 (DNS rebinding) leads nowhere, not even with the token.
+The ``Host`` header must name this machine. This stops DNS rebinding, where an attacker's DNS server
+points a name at 127.0.0.1, even if the attacker has the token.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _HERE = ("127.0.0.1", "localhost")
 
 
 class NotServedError(Exception):
-    """The proxy does not serve a request, which stays out of the tape.
+    """The proxy refuses a request; it does not appear in the tape.
 
     Args:
-        status: of the answer.
-        reason: for the client.
+        status: the status of the answer.
+        reason: the reason for the client.
     """
 
     def __init__(self, status: int, reason: str) -> None:
@@ -46,7 +46,7 @@ class NotServedError(Exception):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """A scheme, a host and a port: whom to connect to."""
+    """A scheme, a host and a port to connect to."""
 
     scheme: str
     host: str
@@ -57,7 +57,7 @@ class Origin(msgspec.Struct, frozen=True):
         """The origin of a scheme and an authority.
 
         Raises:
-            ValueError: it is no authority, or the scheme is neither http nor https.
+            ValueError: the authority is invalid, or the scheme is neither http nor https.
         """
         if scheme not in _PORTS:
             raise ValueError(f"the scheme {scheme!r} is neither http nor https")
@@ -68,7 +68,7 @@ class Origin(msgspec.Struct, frozen=True):
 
     @property
     def authority(self) -> str:
-        """As it stands in a ``Host`` header: without the port where that is the usual one."""
+        """The authority for a ``Host`` header: without the port if it is the default one."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -77,23 +77,23 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class Destination(msgspec.Struct, frozen=True):
-    """Whom to send a request to, and with which target (path and query)."""
+    """The server for a request, and the target (path and query) to send."""
 
     origin: Origin
     target: str
 
 
 class Routes:
-    """All that the proxy serves.
+    """The routes that the proxy serves.
 
     Args:
         token: the secret of this recording.
-        port: that the proxy listens on.
+        port: the port that the proxy listens on.
         upstreams: the base URL of the provider, by the name of its route.
-        forward: whether it is an HTTP proxy, too.
+        forward: whether it is also an HTTP proxy.
 
     Raises:
-        UsageError: an upstream is no base URL.
+        UsageError: an upstream is not a base URL.
     """
 
     def __init__(
@@ -105,10 +105,10 @@ class Routes:
         self._upstreams = {name: base_url(url) for name, url in upstreams.items()}
 
     def destination(self, request: h11.Request) -> Destination:
-        """Where a request belongs that reached the port itself, and not a tunnel.
+        """The destination of a request that came to the port itself, not through a tunnel.
 
         Raises:
-            NotServedError: it does not belong anywhere.
+            NotServedError: no route matches, or the request is not from this recording's client.
         """
         target = request.target.decode("ascii")
         if not target.startswith("/"):
@@ -126,10 +126,10 @@ class Routes:
         return Destination(upstream.origin, upstream.target + path)
 
     def tunnel(self, request: h11.Request) -> str:
-        """The authority that a CONNECT asks for.
+        """The authority in a CONNECT request.
 
         Raises:
-            NotServedError: it is no such request of this recording's client.
+            NotServedError: it is not a valid CONNECT from this recording's client.
         """
         self._check_proxy_user(request)
         return request.target.decode("ascii")
@@ -150,32 +150,32 @@ class Routes:
         kind, _, code = header(request, b"proxy-authorization").partition(" ")
         try:
             _, _, password = base64.b64decode(code, validate=True).partition(b":")
-        except ValueError:  # no base64, or no ASCII
+        except ValueError:  # not base64, or not ASCII
             password = b""
         if kind.lower() != "basic" or not hmac.compare_digest(password, self._token):
             raise NotServedError(407, "this proxy belongs to a recording")
 
 
 def header(request: h11.Request, name: bytes) -> str:
-    """The value of a header; empty where there is none."""
+    """The value of a header; empty if it is missing."""
     return next((value.decode("latin-1") for key, value in request.headers if key == name), "")
 
 
 def host_and_port(url: str) -> tuple[str, int | None]:
-    """The host of an address that somebody else wrote, and its port; "" where it is none."""
+    """Host and port of an untrusted address; the host is "" if the address is invalid."""
     try:
         parts = urlsplit(url)
         place = parts.hostname or "", parts.port
-    except ValueError:  # brackets that are no IPv6, a port that is no number
+    except ValueError:  # brackets without an IPv6 address, or a port that is not a number
         return "", None
     return place
 
 
 def base_url(url: str) -> Destination:
-    """A provider's base URL: its origin, and the path that all targets begin with.
+    """Parse a provider's base URL: its origin, and the path that all targets begin with.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not a base URL.
     """
     try:
         parts = urlsplit(url)
@@ -187,18 +187,18 @@ def base_url(url: str) -> Destination:
     return Destination(origin, parts.path.rstrip("/"))
 
 
-# The providers that are known: where they are, and how programs are usually pointed at them.
+# The known providers: their addresses, and how programs are usually pointed at them.
 
 
 class Provider(StrictTable, frozen=True, kw_only=True):
     """A provider: its base URL without a version, and the variables that programs read.
 
     Attributes:
-        also: other names of it.
-        models: how the names of its models begin.
+        also: its other names.
+        models: prefixes of the names of its models.
         messages: the path of questions that have ``messages``.
-        contents: the path of questions that have ``contents``, with ``{model}``; empty where it
-            takes none.
+        contents: the path of questions that have ``contents``, with ``{model}``; empty if the
+            provider does not support them.
     """
 
     url: str
@@ -217,8 +217,8 @@ class Providers(StrictTable, frozen=True, kw_only=True):
     """The file ``providers.toml``.
 
     Attributes:
-        keys: headers in which providers take a key, and the variables in which users have it.
-        proxy: what programs read where the proxy is an HTTP proxy.
+        keys: headers for keys, and the variables in which users have these keys.
+        proxy: the variables that programs read for an HTTP proxy.
     """
 
     version: int
@@ -231,27 +231,27 @@ class Providers(StrictTable, frozen=True, kw_only=True):
         """Read and check the file.
 
         Raises:
-            UsageError: what is wrong, and the nearest known name.
+            UsageError: the file is wrong; names the fault and the nearest known name.
         """
         return read_checked(text, cls, where=where, known=(Provider, _ProxyVariables))
 
     def named(self, name: str) -> Provider | None:
-        """The provider of a name, in whatever case; None if it is not known."""
+        """The provider with a name, ignoring case; None if there is no such provider."""
         wanted = name.lower()
         known = self.providers.items()
         return next((one for key, one in known if wanted in {key, *one.also}), None)
 
     def at(self, url: str) -> bool:
-        """Whether this is the base URL of one of them."""
+        """Whether this is the base URL of a known provider."""
         return any(one.url == url for one in self.providers.values())
 
     def of_model(self, model: str) -> Provider:
-        """The provider whose models are called so: the longest beginning decides."""
+        """The provider of a model; the longest matching prefix decides."""
         beginnings = {start: one for one in self.providers.values() for start in one.models}
         return beginnings[max(filter(model.startswith, beginnings), key=len)]
 
     def base_url_variables(self, url: str) -> dict[str, str]:
-        """The usual variables of all providers, for one base URL without a version."""
+        """The usual variables of all providers, set to one base URL without a version."""
         return {
             name: value.replace("${url}", url)
             for one in self.providers.values()
@@ -265,11 +265,11 @@ def known_providers() -> Providers:
     return Providers.parse(package_text(__package__, "providers.toml"))
 
 
-# What decides whether a question may leave the machine, as the proxy asks it.
+# The interface through which the proxy asks whether a question may leave the machine.
 
 
 class QuestionRefusedError(Exception):
-    """A question does not leave the machine: the reason, for the user and for the CLI."""
+    """A question must not leave the machine; gives the reason for the user and the CLI."""
 
 
 class OutgoingRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -289,20 +289,20 @@ class OutgoingRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Permitted(NamedTuple):
-    """What of a question may be sent on; ``left_out`` are the paths of what may not."""
+    """The permitted part of a question; ``left_out`` are the paths of the rest."""
 
     body: bytes
     left_out: tuple[str, ...] = ()
 
 
 class Gate(Protocol):
-    """Sees questions before they are sent on, and what comes back. Never waits."""
+    """Sees questions before they are sent on, and the answers. It never waits."""
 
     def reads(self, origin: Origin) -> bool:
-        """Whether questions to that provider must be held until they were judged."""
+        """Whether questions to this provider must be held until they are judged."""
 
     def judge(self, question: OutgoingRequest) -> Permitted:
-        """The body to send on: that of the question, or less.
+        """The body to send on: the question's body, or less.
 
         Raises:
             QuestionRefusedError: nothing of it may be sent on.
@@ -312,13 +312,13 @@ class Gate(Protocol):
         """Take the head of an answer, names in lower case."""
 
     def answered(self, exchange: int, data: bytes) -> None:
-        """Take a piece of an answer, as it came."""
+        """Take a piece of an answer, as received."""
 
     def said(self, exchange: int, data: bytes) -> None:
         """Take a message of the provider over a WebSocket."""
 
     def over(self, exchange: int, *, sent: bool) -> None:
-        """Note that nothing more comes of an exchange.
+        """Note that an exchange is complete.
 
         Args:
             exchange: its number.

@@ -1,8 +1,8 @@
-"""Content encodings undone piece by piece, in bounded memory.
+"""Undo content encodings piece by piece, in bounded memory.
 
-A body is stored as what it says, not as it was packed: a secret in packed bytes could not be seen.
-What cannot be unpacked is therefore not kept; ``problem`` says why. The encodings are those of
-RFC 9110 8.4.1, zstd (RFC 8878) and br (RFC 7932).
+Bodies are stored unpacked, because a secret in packed bytes could not be seen. For the same reason
+the rest of a body that cannot be unpacked is dropped; ``problem`` gives the reason. The encodings
+are those of RFC 9110 8.4.1, zstd (RFC 8878) and br (RFC 7932).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ PIECE_BYTES = 1 << 20
 """Most bytes that come at once."""
 
 MOST_TIMES = 100
-"""How many bytes at most one packed byte stands for. Texts reach 5 to 40, also repetitive ones."""
+"""The most bytes that one packed byte may expand to. Texts reach 5 to 40, even repetitive ones."""
 
 ALWAYS_UNPACKED_BYTES = 8 << 20
-"""So much is unpacked whatever it was packed in: small bodies of blanks are no bombs."""
+"""This much is unpacked at any ratio: small bodies of blanks are not bombs."""
 
 _BROTLI_BYTES = 16
 
@@ -30,7 +30,7 @@ _PLAIN = frozenset({"", "identity"})
 
 
 class _Decoder(Protocol):
-    """Undoes one encoding. ``decode`` raises what ``_WRONG`` lists."""
+    """Undoes one encoding. ``decode`` raises the exceptions in ``_WRONG``."""
 
     def decode(self, data: bytes) -> Iterator[bytes]: ...
 
@@ -42,8 +42,8 @@ class Unpacker:
     """Undoes the encodings of one body, the last one first.
 
     Attributes:
-        problem: why the rest of the body is left out; None while it is whole.
-        is_bomb: whether that is because it unpacks to too much.
+        problem: why the rest of the body is left out; None if nothing was left out.
+        is_bomb: whether the reason is that it unpacks to too much.
     """
 
     def __init__(
@@ -90,10 +90,10 @@ class Unpacker:
 
 
 def unpacker_for(encoding: str) -> Unpacker:
-    """What undoes the value of a ``content-encoding`` header.
+    """The unpacker for a value of the ``Content-Encoding`` header.
 
     Raises:
-        CassetteError: the library that undoes it is not installed.
+        CassetteError: the library for this encoding is not installed.
     """
     names = [name.strip().lower() for name in encoding.split(",")]
     names = [name for name in names if name not in _PLAIN]
@@ -104,13 +104,13 @@ def unpacker_for(encoding: str) -> Unpacker:
 
 
 def unpacked_body(data: bytes, encoding: str) -> bytes:
-    """A whole body without its content encoding; as far as it goes, where it is damaged."""
+    """Unpack a whole body; a damaged body is unpacked up to the damage."""
     unpacker = unpacker_for(encoding)
     return b"".join(unpacker.feed(data))
 
 
 class _Zlib:
-    """gzip, and deflate with or without the frame of zlib, which senders leave out."""
+    """gzip, and deflate with or without the zlib header that some senders omit."""
 
     def __init__(self, wbits: int | None) -> None:
         self._wbits = wbits
@@ -161,7 +161,7 @@ class _Zstd:
 
 
 class _Brotli:
-    """br. What it gives at once may exceed the limit by its window."""
+    """br. One step may exceed the limit by the size of its window."""
 
     def __init__(self) -> None:
         try:
@@ -180,7 +180,7 @@ class _Brotli:
             for at in range(0, len(data), _BROTLI_BYTES):
                 yield from _pieces(self._decoder.process(data[at : at + _BROTLI_BYTES]))
             return
-        while piece:  # what can_accept_more_data says does not count what it still holds
+        while piece:  # can_accept_more_data does not count the output that it still holds
             yield from _pieces(piece)
             piece = self._decoder.process(b"", output_buffer_limit=PIECE_BYTES)
 
@@ -195,7 +195,7 @@ def _pieces(data: bytes) -> Iterator[bytes]:
 
 
 def _zstd_module() -> Any:
-    """The module of Python 3.14, or the same for older ones."""
+    """The module of Python 3.14, or its backport."""
     for name in ("compression.zstd", "backports.zstd"):
         with suppress(ImportError):
             return import_module(name)
@@ -219,7 +219,7 @@ _DECODERS: dict[str, Callable[[], _Decoder]] = {
 
 
 def _wrong() -> tuple[type[Exception], ...]:
-    """What the decoders raise at damaged data, as far as they are installed."""
+    """The exceptions that the installed decoders raise for damaged data."""
     found: list[type[Exception]] = [zlib.error]
     with suppress(CassetteError):
         found.append(_zstd_module().ZstdError)

@@ -122,7 +122,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("info", "C"), ("info", "--json", "C"), ("events", "C"), ("events", "--json", "C"),
     ("frames", "C"), ("play", "--speed", "100", "C"), ("ls",), ("ls", "--json"),
     ("diff", "C", "C"), ("diff", "--json", "C", "C"), ("textconv", "C/manifest.json"),
-    ("annotate", "C", "W", "--at", "0s", "-o", "W.new"), ("join", "C", "C", "-o", "W.new"),
+    ("edit", "annotate", "C", "W", "--at", "0s", "-o", "W.new"),
+    ("edit", "join", "C", "C", "-o", "W.new"),
     ("scrub", "C"), ("fork", "--places", "C"), ("lineage", "."), ("recover",), ("doctor", "--json"),
     ("seal", "--new-key", "W"), ("migrate", "C", "--to", "reference"),
 )  # fmt: skip

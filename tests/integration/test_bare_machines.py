@@ -116,7 +116,7 @@ ABSOLUTE: dict[tuple[str, ...], int] = {
     ("--version",): 0, ("verify", "C"): 0, ("info", "C"): 0, ("events", "C"): 0, ("cat", "C"): 0,
     ("frames", "C"): 0, ("play", "--speed", "99", "C"): 0, ("ls", "AT"): 0, ("diff", "C", "C"): 0,
     ("export", "C", "AT/x.svg"): 0, ("verify-scrub", "C"): 0, ("stand-in", "C"): 0,
-    ("annotate", "C", "text", "--at", "0s", "-o", "AT/new.cassette"): 0, ("recover",): 0,
+    ("edit", "annotate", "C", "text", "--at", "0s", "-o", "AT/new.cassette"): 0, ("recover",): 0,
     ("rec", "-q", "--headless", "--cwd", "AT", "AT/new.cassette", "--", "echo", "hi"): 0,
     ("rec", "-q", "--headless", "AT/new.cassette", "--", "echo", "hi"): 6,
     ("rec", "-q", "--headless", "new.cassette", "--", "echo", "hi"): 6,

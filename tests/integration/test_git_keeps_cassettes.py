@@ -83,7 +83,7 @@ def _used(target: Path) -> None:
 
 def _edited(target: Path) -> None:
     write_cassette(target.with_name("source"), Output(0, OUTPUT), Output(2_000_000, b"\r\nend"))
-    ran("idle", target.with_name("source"), "1", "-o", target)
+    ran("edit", "idle", target.with_name("source"), "1", "-o", target)
 
 
 def _imported(target: Path) -> None:

@@ -1339,7 +1339,7 @@ def test_recordings_that_are_joined_keep_the_salt_of_each(tmp_path: Path) -> Non
         with use_tape(path, mode="record"):
             assert [account(token) for token in tokens[:number]] == [*range(number)]
     joined = tmp_path / "joined.cassette"
-    ptycassette("join", *map(str, paths), "--output", str(joined), status=0)
+    ptycassette("edit", "join", *map(str, paths), "--output", str(joined), status=0)
 
     with open_cassette(joined) as cassette:
         calls = [one.payload for one in cassette.service_events() if "digests" in one.payload]

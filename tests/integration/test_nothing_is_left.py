@@ -38,7 +38,7 @@ COMMANDS = {
     "picture": ("export", "a.cassette", "made/a.gif"),
     "page": ("export", "a.cassette", "made/a.html"),
     "import": ("import", "many/long", "--format", "typescript", "-o", "made/d"),
-    "trim": ("trim", "a.cassette", "-o", "made/t", "--to", "0.5"),
+    "trim": ("edit", "trim", "a.cassette", "-o", "made/t", "--to", "0.5"),
     "demo": ("demo",),
     "rec": ("rec", "--headless", "made/r.cassette", "--", "sleep", "6000"),
     "pipes": ("rec", "--pipes", "made/r.cassette", "--", "sleep", "6000"),
@@ -147,7 +147,7 @@ def test_nothing_of_a_command_that_is_ended_is_left(
     living = until_none(place)
     for line in living:
         os.kill(int(line.split()[0]), signal.SIGKILL)
-    after_it = ("trim", "a.cassette", "-o", "made/after.cassette", "--to", "0.5")
+    after_it = ("edit", "trim", "a.cassette", "-o", "made/after.cassette", "--to", "0.5")
     with start(place, *after_it) as after:
         assert after.wait(PATIENCE_S) == 0
     with start(place, "demo") as after:

@@ -55,8 +55,18 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("export", "ok.cassette", "x.html", "--overwrite"),
     ),
     "edit": (
-        ("annotate", "ok.cassette", "note", "--at", "0s", "-o", "x.cassette"),
-        ("annotate", "ok.cassette", "note", "--at", "0s", "-o", "x.cassette", "--overwrite"),
+        ("edit", "annotate", "ok.cassette", "note", "--at", "0s", "-o", "x.cassette"),
+        (
+            "edit",
+            "annotate",
+            "ok.cassette",
+            "note",
+            "--at",
+            "0s",
+            "-o",
+            "x.cassette",
+            "--overwrite",
+        ),
     ),
     "recover": (("recover", "--all"),),
 }
@@ -232,8 +242,8 @@ def test_the_umask_decides_who_may_read(mask: int, given: Path, tmp_path: Path) 
         ("export", "b.cassette", "e.html"),
         ("export", "b.cassette", "e.cast"),
         ("import", "e.cast", "-o", "i.cassette"),
-        ("annotate", "b.cassette", "note", "--at", "0s", "-o", "n.cassette"),
-        ("join", "b.cassette", "b.cassette", "-o", "j.cassette"),
+        ("edit", "annotate", "b.cassette", "note", "--at", "0s", "-o", "n.cassette"),
+        ("edit", "join", "b.cassette", "b.cassette", "-o", "j.cassette"),
     ):
         subprocess.run(
             [COMMAND, *words],

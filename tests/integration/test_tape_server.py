@@ -14,7 +14,8 @@ from aiohttp import web
 
 from ptycassette.agents.rerun.gates import Gates
 from ptycassette.agents.rerun.io.tape_server import TapeServer
-from ptycassette.agents.rerun.report import TapeDesk, made_hit
+from ptycassette.agents.rerun.made_answers import made_hit
+from ptycassette.agents.rerun.report import TapeDesk
 from ptycassette.scrub.session import default_scrubber
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question

@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.agents.rerun.report import as_asked, made_hit
+from ptycassette.agents.rerun.made_answers import as_asked, made_hit
 from ptycassette.model.tape import Chunk
 from ptycassette.tape.matching.question import Question
 from ptycassette.tape.providers.questions import rebuilt_parts, rebuilt_question

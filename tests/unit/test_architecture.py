@@ -24,15 +24,16 @@ def test_a_place_that_is_named_exists(place: str) -> None:
 
 
 def test_the_picture_has_the_packages_in_the_order_that_is_held() -> None:
-    """The same list as the contract of import-linter, each package once."""
+    """The same lists as the contracts of import-linter; ``agents`` has one of its own."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    layers = contracts["tool"]["importlinter"]["contracts"][0]["layers"]
-    names = [layer.rpartition(".")[2] for layer in layers]
+    order = contracts["tool"]["importlinter"]["contracts"]
+    rooms, agents = ([layer.rpartition(".")[2] for layer in order[n]["layers"]] for n in (0, 1))
     picture = re.search(r"```text\n(.*?)```", PAGE, re.DOTALL)
     assert picture is not None
-    drawn = [line.split()[0] for line in picture[1].splitlines() if line.strip()]
 
-    assert drawn == [name for name in names if name not in {"testing", "version"}]
+    drawn = re.findall(r"^ (\w+)", picture[1], re.MULTILINE)
+    assert drawn == [name for name in rooms if name not in {"testing", "version"}]
+    assert re.findall(r"^ {3}(\w+)", picture[1], re.MULTILINE) == agents
 
 
 def test_every_package_is_in_the_picture() -> None:

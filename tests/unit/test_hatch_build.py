@@ -165,7 +165,7 @@ def test_the_manual_page_is_made_with_what_the_build_can_import(
 def test_the_tables_are_in_the_wheel_alone(build: ModuleType, checkout: Path) -> None:
     """What the parser reads in a file stands under the digest of its text, until it is packed."""
     text = 'a = "é"\n[b]\nc = 1.0\n'
-    (checkout / "ptycassette/scrub/typed").mkdir()
+    (checkout / "ptycassette/scrub/typed").mkdir(parents=True)
     (checkout / "ptycassette/scrub/typed/words.toml").write_text(text, encoding="utf-8")
     hook = build.RelayHook(str(checkout), {}, None, None, str(checkout), "wheel", App())
     data: dict[str, Any] = {"pure_python": True, "artifacts": []}

@@ -184,16 +184,21 @@ _MAX_TICK_S = 0.25
 
 
 class Playback:
-    """The playhead's place in time, whether it moves, and how fast."""
+    """The playhead's place in time, whether it moves, and how fast.
 
-    def __init__(self, index: EventIndex) -> None:
+    Pauses are shortened to ``idle_limit_s``, the limit of the recording, until the user chooses
+    another one.
+    """
+
+    def __init__(self, index: EventIndex, *, idle_limit_s: float | None = None) -> None:
         self._index = index
         self.t_us = 0
         self.seq = 0
         self.playing = False
         self.speed = 1.0
         self.collapsed = False
-        self.idle_limit_us: int | None = None
+        self.idle_limit_us = None if idle_limit_s is None else round(idle_limit_s * 1_000_000)
+        self._idle_limits_us = tuple(dict.fromkeys((self.idle_limit_us, *IDLE_LIMITS_US)))
 
     def place(self, t_us: int, seq: int | None = None) -> None:
         """Put the playhead somewhere; ``seq`` None is the last event at that time."""
@@ -210,11 +215,9 @@ class Playback:
 
     def next_idle_limit(self) -> None:
         """Switch to the next idle limit of the list, cyclically."""
-        try:
-            place = IDLE_LIMITS_US.index(self.idle_limit_us)
-        except ValueError:
-            place = 0
-        self.idle_limit_us = IDLE_LIMITS_US[(place + 1) % len(IDLE_LIMITS_US)]
+        limits = self._idle_limits_us
+        place = limits.index(self.idle_limit_us) if self.idle_limit_us in limits else 0
+        self.idle_limit_us = limits[(place + 1) % len(limits)]
 
     def tick(self, elapsed_s: float, *, end_us: int) -> None:
         """Let time pass, up to ``end_us``."""

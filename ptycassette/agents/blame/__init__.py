@@ -1,1 +1,1 @@
-"""Which exchange of a recording caused its outcome: changed one by one, counted, judged."""
+"""Find the exchange that caused the outcome of a recording: change one at a time, count, judge."""

@@ -1,4 +1,4 @@
-"""The budget of runs, and each run's share of what a live provider may be asked. Pure."""
+"""Count runs against a budget, and divide the limit for a live provider among them. Pure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ class Meter:
     """Counts runs, and stops before the budget is exceeded.
 
     Args:
-        limit: how many there may be.
+        limit: the highest number of runs.
 
     Attributes:
-        used: how many were begun.
-        refused: how many were not.
+        used: how many runs were begun.
+        refused: how many were refused.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit, self.used, self.refused = limit, 0, 0
 
     def take(self) -> bool:
-        """Whether one more run may begin; it counts then."""
+        """Whether one more run may begin; it then counts."""
         if self.used >= self.limit:
             self.refused += 1
             return False
@@ -32,7 +32,7 @@ class Meter:
 
 
 def share(limit: Limit, runs: int) -> Limit:
-    """What one of so many runs may ask for, so that all together stay below a limit.
+    """The share of a limit for each of ``runs`` runs, so that all together stay below the limit.
 
     Raises:
         UsageError: there is no limit, or not one request for each run.

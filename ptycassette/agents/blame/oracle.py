@@ -1,4 +1,4 @@
-"""Who says what the outcome is: ``exit``, ``text:PATTERN``, a scenario, or a command. Pure."""
+"""Parse the source of the outcome: ``exit``, ``text:PATTERN``, a scenario, or a command. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORMS = "exit, text:PATTERN, scenario:FILE, or command:WORDS"
 
 
 class Oracle(msgspec.Struct, frozen=True, kw_only=True):
-    """An oracle. ``value`` is what stands behind the colon; ``words`` are those of a command."""
+    """The source of the outcome. ``value`` follows the colon; ``words`` are a command's."""
 
     kind: OracleKind
     value: str = ""
@@ -30,7 +30,7 @@ class Oracle(msgspec.Struct, frozen=True, kw_only=True):
         """Read ``exit``, or ``text:all tests passed``.
 
         Raises:
-            UsageError: it is none.
+            UsageError: it is not an oracle.
         """
         kind, sign, value = text.partition(":")
         if (

@@ -1,4 +1,4 @@
-"""What came of a blame, for people and for programs, with what it cannot say. Pure."""
+"""Judge the runs of a blame, and report them with the limits of their evidence. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Interval = tuple[float, float]
 
 
 def wilson(count: int, total: int) -> Interval:
-    """The score interval of a rate (Wilson 1927); 0 to 1 where nothing was counted."""
+    """The score interval of a rate (Wilson 1927); 0 to 1 if there are no runs."""
     if total == 0:
         return 0.0, 1.0
     rate, z2 = count / total, _Z * _Z
@@ -38,16 +38,16 @@ def wilson(count: int, total: int) -> Interval:
 
 
 def difference(count: int, total: int, control: int, controls: int) -> Interval:
-    """The interval of the difference of two rates (Newcombe 1998, method 10): of Wilson's limits.
+    """The interval of the difference of two rates (Newcombe 1998, method 10), from Wilson's limits.
 
     Args:
-        count: how many with the change, of ``total``.
+        count: how many with the change, out of ``total``.
         total: see ``count``.
-        control: how many without it, of ``controls``.
+        control: how many without it, out of ``controls``.
         controls: see ``control``.
 
     Returns:
-        -1 to 1 where one of the two was never counted.
+        -1 to 1 if one of the two has no runs.
     """
     if total == 0 or controls == 0:
         return -1.0, 1.0
@@ -60,7 +60,7 @@ def difference(count: int, total: int, control: int, controls: int) -> Interval:
 
 
 def fisher(count: int, total: int, control: int, controls: int) -> float:
-    """The p-value of Fisher's exact test, two-sided; 1 where one of the two was never counted."""
+    """The p-value of Fisher's exact test, two-sided; 1 if one of the two has no runs."""
     hits, everything = count + control, total + controls
     least, most = max(0, hits - controls), min(total, hits)
     ways = [comb(total, one) * comb(controls, hits - one) for one in range(least, most + 1)]
@@ -94,7 +94,7 @@ _RATE = round(1 - CONFIDENCE, 10)
 class Count(msgspec.Struct, frozen=True, kw_only=True):
     """Runs of one kind: with another outcome than the recorded one, with the same, undefined.
 
-    ``interval`` is Wilson's, of the rate of flips among those that count.
+    ``interval`` is Wilson's, for the rate of flips among the runs that count.
     """
 
     flips: int
@@ -124,11 +124,11 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """An intervention at a step.
 
     Attributes:
-        intervention, change: what was done.
-        label: what is said of it.
-        runs, control: what was counted with it, and without it.
+        intervention, change: the change that was made.
+        label: the verdict.
+        runs, control: the runs with the change, and without it.
         difference: the interval of the difference of the two rates.
-        p: of Fisher's exact test; None in a deterministic run.
+        p: the p-value of Fisher's exact test; None in a deterministic run.
         reasons: why runs do not count.
     """
 
@@ -147,9 +147,9 @@ class JudgedStep(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         at: the place.
-        label: what is said of it.
+        label: the verdict.
         q: the least false discovery rate at which it is a cause; None in a deterministic run.
-        interventions: what was done to it.
+        interventions: the interventions at this step.
     """
 
     at: str
@@ -159,11 +159,11 @@ class JudgedStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judged(experiment: Experiment, *, shams: bool = False) -> list[JudgedStep]:
-    """Every step of an experiment.
+    """Judge every step of an experiment.
 
     Args:
         experiment: all runs.
-        shams: judge the steps to which nothing was done, in place of the others.
+        shams: judge only the steps without a change, instead of the others.
     """
     by_step: dict[ForkPlace, list[Judged]] = {}
     for cell in experiment.cells:
@@ -221,7 +221,7 @@ def _cell_label(runs: Count, control: Count, apart: Interval, *, random: bool) -
 
 
 def _label(made: Sequence[Judged], rate: float | None) -> Label:
-    """The label of a step: that of its interventions that count."""
+    """The label of a step, from its interventions that count."""
     labels = {one.label for one in made}
     if "cause" in labels:
         return "cause" if rate is None or rate <= _RATE else "unclear"
@@ -249,17 +249,17 @@ class BlameReport(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a blame.
 
     Attributes:
-        cassette: what was blamed.
-        oracle: who said what the outcome is.
-        outcome: what it said of the recording.
-        tail: who answered after a change.
+        cassette: the recording.
+        oracle: the source of the outcome.
+        outcome: the outcome of the recording.
+        tail: the source of answers after a change.
         neutral: the neutral text.
-        deterministic: the unmodified run showed the same each time.
+        deterministic: whether the unmodified run was the same each time.
         control: the unmodified runs at the first step.
-        runs, budget: how many were made, of how many.
+        runs, budget: how many runs were made, out of how many.
         stopped: runs that the budget did not allow.
-        steps: every step, in the order of the recording, and ``texts``, what it is.
-        shams: steps to which nothing was done, judged as if something had been.
+        steps: every step, in the order of the recording, and ``texts``, their descriptions.
+        shams: steps without a change, judged like changed ones.
         seconds: how long it took.
     """
 
@@ -280,12 +280,12 @@ class BlameReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """The places of the steps that are blamed."""
+        """The places of the steps that are causes."""
         return tuple(step.at for step in self.steps if step.label == "cause")
 
 
 def blame_lines(report: BlameReport) -> Iterator[str]:
-    """The report for people; what comes from programs is shown without control characters."""
+    """The report for people; control characters from programs are escaped."""
     yield printable(f"outcome: {report.outcome} ({report.oracle})")
     same, total = report.control.no_flips, report.control.total
     how = (
@@ -320,7 +320,7 @@ def blame_json(report: BlameReport) -> dict[str, Any]:
 
 
 def limits(report: BlameReport) -> list[str]:
-    """What the report says, and what it cannot say."""
+    """What the report proves, and what it does not."""
     lines = [*_ALWAYS]
     if report.tail == _HELD:
         lines.append(
@@ -410,12 +410,12 @@ class PlantedSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session that is recorded and blamed.
 
     Attributes:
-        rule: what its end depends on, a word of ``planted_agent.py``.
+        rule: the condition for its end, a word of ``planted_agent.py``.
         tasks: how many tasks are typed.
         tool: the task for which the model calls the tool, 0 for none.
         causes: the places of the planted causes.
-        tail: who answers after a change; ``scripted`` is the provider that it was recorded with.
-        interventions: what is done to each step; shams among it.
+        tail: the source of answers after a change; ``scripted`` is the recorded provider.
+        interventions: the interventions at each step, including shams.
         noise: how often the end is the other one.
     """
 
@@ -429,23 +429,23 @@ class PlantedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """For people, and for files."""
+        """The name for people, and for files."""
         noise = f"-noise-{self.noise:g}" if self.noise else ""
         return f"{self.rule.replace(':', '-')}-{self.tail}{noise}"
 
     @property
     def is_random(self) -> bool:
-        """Whether its end is; it is blamed as such then."""
+        """Whether its end is random; it is then blamed as random."""
         return self.noise > 0 or self.rule.startswith("coin")
 
     @property
     def typed(self) -> list[str]:
-        """What is typed, line by line."""
+        """The typed lines."""
         return [*(_PLEASE.format(number) for number in range(1, self.tasks + 1)), "/quit"]
 
     @property
     def script(self) -> str:
-        """What the provider answers (docs/fake-provider.md)."""
+        """The answers of the provider (docs/fake-provider.md)."""
         replies = (
             (_TOOL if number == self.tool else _ANSWER).format(number)
             for number in range(1, self.tasks + 1)
@@ -454,7 +454,7 @@ class PlantedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The places that are looked at: all but ``/quit``, without which nothing ends."""
+        """The places to look at: all but ``/quit``, without which the session never ends."""
         requests = self.tasks + (self.tool > 0)
         return (
             *(f"exchange:{number}" for number in range(1, self.tasks + 1)),
@@ -495,7 +495,7 @@ SESSIONS: tuple[PlantedSession, ...] = (
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of how many, with Wilson's interval."""
+    """A count out of a total, with Wilson's interval."""
 
     count: int
     total: int
@@ -508,7 +508,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a blame said of a session."""
+    """The verdict of a blame on one session."""
 
     name: str
     deterministic: bool
@@ -525,10 +525,10 @@ class ValidationReport(msgspec.Struct, frozen=True, kw_only=True):
         causes: planted causes that were found.
         decoys: decoys that were blamed.
         cleared: decoys that were found to have no effect.
-        control: what was blamed of the negative control.
-        bound: what the upper limit of ``control`` stays below.
-        runs: how many were made, and ``seconds``, how long they took.
-        sessions: one by one.
+        control: the steps of the negative control that were blamed.
+        bound: the bound for the upper limit of ``control``.
+        runs: how many runs were made, and ``seconds``, how long they took.
+        sessions: the sessions one by one.
     """
 
     causes: Tally
@@ -553,7 +553,7 @@ class ValidationReport(msgspec.Struct, frozen=True, kw_only=True):
 def validated(
     reports: Sequence[tuple[PlantedSession, BlameReport]], *, seconds: float
 ) -> ValidationReport:
-    """Hold reports against what was planted."""
+    """Compare reports with the planted causes."""
     causes: list[bool] = []
     decoys: list[bool] = []
     cleared: list[bool] = []

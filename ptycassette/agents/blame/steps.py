@@ -1,8 +1,8 @@
-"""The steps of a recording, and what is done to each of them. Pure.
+"""Find the steps of a recording, and plan the runs that change each of them. Pure.
 
 A step is an exchange of the terminal, a request to a model with its answer, or a tool call of code
-in ``use_tape``. An intervention is
-a fork at the step with one change; beside it stands the control, the same fork without the change.
+in ``use_tape``. An intervention is a fork at the step with one change. Its control is the same fork
+without the change.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """One step.
 
     Attributes:
-        at: where it is forked.
-        what: for people, without control characters.
-        text: what was typed, without the Enter behind it; empty where that is no text. Of a tool
-            call its result, as ``tool-result`` takes it.
-        route: where a request went, or the name of the tool: only answers of one route can be
+        at: the place of its fork.
+        what: its description for people, without control characters.
+        text: the typed text, without the Enter after it; empty if it is not text. For a tool call
+            its result, in the form for ``tool-result``.
+        route: the target of a request, or the name of the tool: only answers of one route can be
             swapped.
-        tells_result: whether a request tells the model the result of a tool.
+        tells_result: whether a request contains the result of a tool.
     """
 
     at: ForkPlace
@@ -53,7 +53,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """A step and one intervention. ``control`` is what is done in the runs to compare with."""
+    """A step and one intervention. ``control`` is the change of the runs to compare with."""
 
     at: ForkPlace
     intervention: Intervention
@@ -68,11 +68,11 @@ def cells_of(
     neutral: str,
     reads: bool,
 ) -> list[Cell]:
-    """Everything that is done: each intervention at each step where it can be done.
+    """All cells: each intervention at each step where it is possible.
 
     Args:
-        steps: of the recording.
-        interventions: the first one is done at all steps before the second one begins.
+        steps: the steps of the recording.
+        interventions: the first one is made at all steps before the second one begins.
         neutral: the neutral text.
         reads: whether the tail reads the questions, so that a tool's result can matter to it.
     """
@@ -93,7 +93,7 @@ def cells_of(
 def _change(
     step: Step, others: Sequence[Step], intervention: Intervention, neutral: str
 ) -> Change | None:
-    """The change; None where it cannot be made, or would be none."""
+    """The change; None if it is impossible, or would change nothing."""
     if intervention == SHAM:
         return Change(kind="none")
     if step.at.kind == "tape":
@@ -170,7 +170,7 @@ _CRASHED = re.compile(  # also behind what a program has said without an end of 
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is to be made: ``number`` counts those of one name at one step, from 1."""
+    """A run to make: ``number`` counts runs with one name at one step, from 1."""
 
     at: ForkPlace
     name: str
@@ -179,19 +179,19 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def file_name(self) -> str:
-        """For the child, if it is kept."""
+        """The file name of the child, if it is kept."""
         return f"{self.at.kind}-{self.at.number}-{self.name}-{self.number}"
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run showed.
+    """The result of a run.
 
     Attributes:
-        value: what the oracle answered; None where the run does not count.
-        undefined, detail: why it does not.
-        raised: of code in ``use_tape``: the exception that left its block, or its command.
-        signature: a digest of all that was compared of it, to see whether runs repeat.
-        retried: whether it was tried before and did not count.
+        value: the oracle's outcome; None if the run does not count.
+        undefined, detail: why it does not count.
+        raised: for code in ``use_tape``: the exception that left its block, or its command.
+        signature: a digest of everything that was compared, to see whether runs repeat.
+        retried: whether an earlier attempt did not count.
     """
 
     value: str | None = None
@@ -205,8 +205,8 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 def crash(ended: ExitStatus | None, rows: Sequence[str], recorded: ExitStatus | None) -> str | None:
     """How a program crashed; None if it did not, or if the recorded one ended in the same way.
 
-    A signal; a status above 128, by which shells tell of one; a status other than 0 below the
-    words with which a runtime reports an error that nothing caught.
+    A crash is a signal, a status above 128 (with which shells report a signal), or another status
+    than 0 below the words with which a runtime reports an uncaught error.
 
     Args:
         ended: how it ended.
@@ -234,15 +234,15 @@ Results = Mapping[Trial, Ran]
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """How often something is run.
+    """The numbers of runs.
 
     Attributes:
         pooled: the unmodified run is the same wherever it is forked, because the tail answers
-            as recorded. If not, each step has its own.
+            as recorded. Otherwise each step has its own.
         checks: unmodified runs before anything else.
-        repeats: how often an intervention that showed another outcome is repeated.
-        runs: runs of each intervention where the run is random.
-        random: take it as random without a look.
+        repeats: how often an intervention that changed the outcome is repeated.
+        runs: runs of each intervention if the run is random.
+        random: treat it as random without a check.
     """
 
     pooled: bool
@@ -256,12 +256,12 @@ class Experiment:
     """The runs that were made.
 
     Args:
-        cells: everything that is to be done, in order; at least one.
-        terms: how often.
+        cells: all cells, in order; at least one.
+        terms: the numbers of runs.
         recorded: the outcome of the recording.
 
     Attributes:
-        random: whether the run is random, so far as is known.
+        random: whether the run is random, as far as is known.
     """
 
     def __init__(self, cells: Sequence[Cell], terms: Terms, *, recorded: str) -> None:
@@ -283,7 +283,7 @@ class Experiment:
         return self.controls(self.cells[0])
 
     def note(self, trial: Trial, ran: Ran) -> None:
-        """Keep what a run showed."""
+        """Keep the result of a run."""
         self._runs.setdefault((trial.at, trial.name), []).append(ran)
 
     def missing_controls(self, cells: Sequence[Cell], count: int) -> Batch:
@@ -296,7 +296,7 @@ class Experiment:
         return list(dict.fromkeys(made))
 
     def missing(self, cells: Sequence[Cell], count: int) -> Batch:
-        """The runs of interventions up to a count, in rounds: a budget that ends, ends all."""
+        """The missing runs of interventions up to a count, in rounds that share a small budget."""
         return [
             Trial(at=cell.at, name=cell.intervention, change=cell.change, number=number)
             for number in range(1, count + 1)
@@ -305,7 +305,7 @@ class Experiment:
         ]
 
     def flipped(self) -> list[Cell]:
-        """Interventions that showed another outcome than their controls."""
+        """Interventions with another outcome than their controls."""
         return [
             cell
             for cell in self.cells
@@ -319,7 +319,7 @@ class Experiment:
 
 
 def course(experiment: Experiment) -> Generator[Batch, Results, None]:
-    """Ask for runs, and note what they showed in the experiment.
+    """Request runs, and note their results in the experiment.
 
     Raises:
         DivergenceError: the unmodified run never counts, or always has another outcome.
@@ -342,7 +342,7 @@ def course(experiment: Experiment) -> Generator[Batch, Results, None]:
 
 
 def _run(experiment: Experiment, batch: Batch) -> Generator[Batch, Results, None]:
-    """One batch, and once more what may have failed by accident."""
+    """Run one batch, and repeat runs that may have failed by accident."""
     if not batch:
         return
     results = yield batch
@@ -356,7 +356,7 @@ def _run(experiment: Experiment, batch: Batch) -> Generator[Batch, Results, None
 
 
 def outcome_of(ran: Ran) -> str:
-    """What a run without a change showed.
+    """The outcome of a run without a change.
 
     Raises:
         DivergenceError: it does not count.
@@ -392,6 +392,6 @@ def _values(runs: Sequence[Ran]) -> set[str]:
 
 
 def _repeats(runs: Sequence[Ran]) -> bool:
-    """Whether runs are equal: those that count, at least two."""
+    """Whether the runs that count are equal; at least two are needed."""
     counted = [(ran.value, ran.signature) for ran in runs if ran.value is not None]
     return len(counted) > 1 and len(set(counted)) == 1

@@ -1,1 +1,1 @@
-"""What can go wrong with a provider's answer, or at the terminal of a CLI: one class each."""
+"""Faults of a provider's answer or of a CLI's terminal, one class each."""

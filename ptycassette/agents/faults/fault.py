@@ -1,4 +1,4 @@
-"""What a fault is, and what was asked for: ``NAME[:NUMBER][@K]``. Pure."""
+"""The base class of faults, and the parsed form of ``NAME[:NUMBER][@K]``. Pure."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ MOST_S = 600.0
 
 
 class Fault:
-    """One thing that goes wrong, by a mechanism of its own. A new fault is one class.
+    """A fault with a mechanism of its own. A new fault is one class.
 
     Args:
-        spec: what was asked for.
+        spec: the requested fault.
 
     Attributes:
-        name: what users call it.
-        what: what happens, for lists of faults.
-        number: what its number is, ``TIME`` or ``STATUS``; "" if it takes none.
-        default: the number, where none is given.
+        name: its name for users.
+        what: its description, for lists of faults.
+        number: the kind of its number, ``TIME`` or ``STATUS``; "" if it takes none.
+        default: the number if none is given.
     """
 
     name: ClassVar[str]
@@ -42,11 +42,11 @@ class Fault:
 
 
 class FaultSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault as it was asked for.
+    """A requested fault.
 
-    ``value`` is its number, or the default one. ``at`` is where it happens: a request of the tape
-    (a fault of the provider), or an input as a stand-in counts them (a fault of the terminal); None
-    where that was left open. ``text`` is the fault without its place, as it was written.
+    ``value`` is its number, or the default one. ``at`` is its place: a request of the tape (a fault
+    of the provider), or an input as a stand-in counts them (a fault of the terminal); None if no
+    place was given. ``text`` is the fault as it was written, without its place.
     """
 
     name: str
@@ -70,13 +70,13 @@ _REPAINT_US = 300_000
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
-    """A recording.
+    """The facts of a recording that faults of the terminal need.
 
     Attributes:
-        entries: the inputs, as a stand-in compares them; none over pipes.
-        answers: bytes of output behind each input, up to the next one, or to a resize or signal;
-            the first is what comes before all input.
-        glyph: of the prompt, and its column; "" where none was found.
+        entries: the inputs, as a stand-in compares them; empty over pipes.
+        answers: bytes of output after each input, up to the next one, or to a resize or signal;
+            the first is the output before all input.
+        glyph: the glyph of the prompt, and its column; "" if none was found.
         repaints: ``seq`` of the outputs that repaint after a resize.
         resizes: how often the driver changed the size.
     """
@@ -90,18 +90,18 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     resizes: int = 0
 
     def first_answered(self) -> int:
-        """The first input that ended with Enter and was answered; else any that was; else 0."""
+        """The first input with Enter and an answer; else the first with an answer; else 0."""
         numbers = range(1, len(self.answers))
         answered = [number for number in numbers if self.answers[number]]
         sent = [number for number in answered if self.entries[number - 1].action == "enter"]
         return next(iter([*sent, *answered]), 0)
 
     def first_sent(self) -> int:
-        """The first input that ended with Enter; 0 where there is none."""
+        """The first input that ended with Enter; 0 if there is none."""
         return next((one.number for one in self.entries if one.action == "enter"), 0)
 
     def checked(self, number: int) -> int:
-        """The number of an input.
+        """The number, if an input has it.
 
         Raises:
             NotFoundError: there is no such input.
@@ -115,12 +115,12 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def scene_of(events: Iterable[Event], *, size: Size, stdin_is_stream: bool = False) -> Scene:
-    """What a recording shows.
+    """The scene of a recording.
 
     Args:
-        events: of the recording.
-        size: of its terminal at the start.
-        stdin_is_stream: its stdin was no terminal, so it has no keys.
+        events: the events of the recording.
+        size: the size of its terminal at the start.
+        stdin_is_stream: its stdin was not a terminal, so it has no keys.
     """
     everything = list(events)
     inputs = [event.record for event in everything if isinstance(event.record, InputRecord)]
@@ -161,7 +161,7 @@ def _repaints(events: Sequence[Event]) -> Iterator[int]:
 
 
 def _prompt(events: Sequence[Event], entries: Sequence[Entry]) -> tuple[str, int]:
-    """The glyph in front of what is typed, and its column: from the screens before the inputs."""
+    """The glyph in front of typed text, and its column, from the screens before the inputs."""
     begins = {entry.seq for entry in entries}
     frame: FrameRecord | None = None
     for event in events:

@@ -1,7 +1,7 @@
-"""Faults of the provider: what can go wrong with one request and its answer. Pure.
+"""Faults of the provider, in one request or its answer. Pure.
 
-Errors and calls are written by the fake provider, so they are valid messages of the API that was
-asked. Faults of the connection and of time happen to the recorded answer.
+The fake provider writes errors and tool calls, so they are valid messages of the API in use. Faults
+of the connection and of time change the recorded answer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 from ptycassette.agents.faults.fault import Fault
 from ptycassette.agents.harness.fake.script import Script
-from ptycassette.agents.rerun.report import MadeAnswers, PacedHit, made_hit
+from ptycassette.agents.rerun.made_answers import MadeAnswers, PacedHit, made_hit
 from ptycassette.errors import UsageError
 from ptycassette.model.ports import Clock
 from ptycassette.model.records import NOT_JSON, decoded_json
@@ -32,7 +32,7 @@ _GEMINI_MODEL = re.compile(r"(/models/)([^/:?]+)")
 
 
 def with_model(question: Question, model: str) -> Question:
-    """The question, to another model; unchanged where it names none."""
+    """The question with another model; unchanged if it has no model."""
     target = _GEMINI_MODEL.sub(lambda found: f"{found[1]}{model}", question.target)
     document = decoded_json(question.body)
     if not isinstance(document, dict) or not isinstance(document.get("model"), str):
@@ -42,13 +42,13 @@ def with_model(question: Question, model: str) -> Question:
 
 
 def last_call(body: bytes) -> str | None:
-    """The call whose result is the last one in a request; None where there is none."""
+    """The call of the last tool result in a request; None if it has no result."""
     places = _places(decoded_json(body))
     return places[-1].call if places else None
 
 
 def with_result(question: Question, call: str, text: str) -> Question:
-    """The question with another result of that call, wherever it has one."""
+    """The question with another result of that call, wherever the result appears."""
     document = decoded_json(question.body)
     changed = False
     for place in _places(document):
@@ -61,10 +61,10 @@ def with_result(question: Question, call: str, text: str) -> Question:
 
 
 def with_swapped(question: Question) -> Question | None:
-    """The question with its last two results of tools, each given as that of the other call.
+    """The question with its last two tool results swapped between their calls.
 
-    None where it does not tell two results that differ. Ids and order stay, so it is a valid
-    request of its API.
+    None if it does not have two different results. Ids and order stay, so it is a valid request of
+    its API.
     """
     document = decoded_json(question.body)
     places = _places(document)
@@ -80,7 +80,7 @@ def with_swapped(question: Question) -> Question | None:
 
 
 def _places(document: Any) -> list[ToolPlace]:
-    """The results of tools in a request, in order; a call without an id has its result's number."""
+    """The tool results in a request, in order; a call without an id gets its result's number."""
     found: list[ToolPlace] = []
     for place in tool_results(document):
         if place.member != "output" or place.within.get("type") in OUTPUTS:
@@ -97,7 +97,7 @@ class ProviderFault(Fault):
     """A fault of one request.
 
     Attributes:
-        of_questions: it changes what the provider is asked, so a recorded answer cannot show it.
+        of_questions: it changes the question, so a recorded answer cannot show it.
     """
 
     of_questions: ClassVar[bool] = False
@@ -106,7 +106,7 @@ class ProviderFault(Fault):
         """Refuse a fault that this request cannot have, before anything is started.
 
         Raises:
-            UsageError: it cannot.
+            UsageError: the request cannot have it.
         """
         del clock
         self.question(question)
@@ -126,7 +126,7 @@ class ProviderFault(Fault):
 
 
 class _Reply(ProviderFault):
-    """An answer of the fake provider in place of the recorded one."""
+    """An answer of the fake provider instead of the recorded one."""
 
     reply: ClassVar[dict[str, Any]]
 
@@ -229,7 +229,7 @@ class Dribble(ProviderFault):
 
 
 class MalformedToolCall(ProviderFault):
-    """A call of an offered tool; its arguments, a JSON text in a string, are cut off."""
+    """A call of an offered tool, whose JSON arguments are cut off."""
 
     name = "malformed-tool-call"
     what = "a call whose arguments are no JSON"
@@ -253,7 +253,7 @@ class MalformedToolCall(ProviderFault):
 
 
 class SwappedToolResult(ProviderFault):
-    """The model is told the last two results of tools, each as that of the other call."""
+    """The model receives the last two tool results swapped between their calls."""
 
     name = "swapped-tool-result"
     what = "the model is told the results of the last two tool calls, swapped"
@@ -286,7 +286,7 @@ PROVIDER_FAULTS: tuple[type[ProviderFault], ...] = (
 
 
 def _in_halves(recorded: Hit) -> tuple[tuple[Chunk, bytes], ...]:
-    """The answer in two pieces, of a message over a WebSocket between two messages."""
+    """The answer in two pieces; over a WebSocket it is cut between two messages."""
     if recorded.entry.kind == "message":
         return recorded.pieces
     body = b"".join(data for _, data in recorded.pieces)

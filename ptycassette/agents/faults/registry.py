@@ -1,4 +1,4 @@
-"""All faults by their names: reading ``NAME[:NUMBER][@K]``, and lists of them. Pure."""
+"""All faults by name: parse ``NAME[:NUMBER][@K]``, and list them. Pure."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def provider_fault(spec: FaultSpec) -> ProviderFault:
     """A fault of the provider.
 
     Raises:
-        UsageError: it is one of the terminal.
+        UsageError: it is a fault of the terminal.
     """
     kind = FAULTS[spec.name]
     if not issubclass(kind, ProviderFault):
@@ -72,7 +72,7 @@ def answer_fault(spec: FaultSpec) -> ProviderFault:
     """A fault of the provider that a recorded answer can have.
 
     Raises:
-        UsageError: it is one of the terminal, or of what the provider is asked.
+        UsageError: it is a fault of the terminal, or changes the question.
     """
     fault = provider_fault(spec)
     if fault.of_questions:
@@ -88,7 +88,7 @@ def terminal_fault(spec: FaultSpec, scene: Scene) -> TerminalFault:
     """A fault of the terminal, for one run.
 
     Raises:
-        UsageError: it is one of the provider.
+        UsageError: it is a fault of the provider.
         NotFoundError: the recording has no such input.
     """
     check_terminal(spec)
@@ -96,10 +96,10 @@ def terminal_fault(spec: FaultSpec, scene: Scene) -> TerminalFault:
 
 
 def check_terminal(spec: FaultSpec) -> None:
-    """Refuse a fault that no stand-in has.
+    """Refuse a fault that stand-ins do not support.
 
     Raises:
-        UsageError: it is one of the provider.
+        UsageError: it is a fault of the provider.
     """
     if spec.name not in TERMINAL_FAULTS:
         raise UsageError(

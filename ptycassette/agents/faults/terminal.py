@@ -1,9 +1,9 @@
-"""Faults of the terminal: what a driver may meet at a CLI that it drives. Pure.
+"""Faults of the terminal that a driver may meet at a CLI. Pure.
 
-A fault stands between a recording that is played and its driver. It sees each piece of output
-before the driver does, each input before the recording does, and the end. What it adds is a valid
-stream of a terminal: text, whole escape sequences, and bytes in any pieces, as a PTY delivers them.
-The stand-in (``replaying.standin``) does what it says.
+A fault sits between a recording that is played and its driver. It sees each piece of output before
+the driver does, each input before the recording does, and the end. Its own output is a valid stream
+of a terminal: text, whole escape sequences, and bytes in any pieces, as a PTY delivers them. The
+stand-in (``replaying.standin``) carries out its actions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ptycassette.terminal.repaint import RESET, repaint_bytes
 
 
 class Show(msgspec.Struct, frozen=True):
-    """Write ``data``, ``after_s`` seconds later than what came before."""
+    """Write ``data``, ``after_s`` seconds later than the output before it."""
 
     data: bytes
     after_s: float = 0.0
@@ -38,7 +38,7 @@ Act = Show | End
 
 
 class Typed(msgspec.Struct, frozen=True):
-    """What becomes of input: ``passed`` goes to the recording; ``acts`` come at once."""
+    """The result for an input: ``passed`` goes to the recording; ``acts`` come at once."""
 
     passed: bytes = b""
     acts: tuple[Act, ...] = ()
@@ -48,17 +48,17 @@ class TerminalFault(Fault):
     """A fault of one run.
 
     Args:
-        spec: what was asked for.
+        spec: the requested fault.
         scene: the recording.
 
     Attributes:
-        fatal: the recorded conversation cannot be had with it: a driver can only say so. Of all
-            others a driver can recover.
+        fatal: the driver cannot recover, and can only report the fault. It can recover from all
+            other faults.
         needs_keys: it has no meaning for a program over pipes.
-        at: the input that it is about; 0 is the start.
+        at: the input at which it strikes; 0 is the start.
         met: whether the driver has met it.
-        holds: the recording does not go on: a screen of the fault is shown.
-        exchange: inputs that were played so far.
+        holds: the recording pauses, because a screen of the fault is shown.
+        exchange: the number of inputs played so far.
         offset: bytes of output since the last of them.
     """
 
@@ -76,35 +76,35 @@ class TerminalFault(Fault):
         self._emulator: PyteEmulator | None = None
 
     def default_place(self) -> int:
-        """The input that it is about where none was named."""
+        """The input at which it strikes if none was given."""
         return self.scene.first_answered()
 
     def played(self, event: Event) -> None:
-        """Note output that the recording has played, before ``output`` is asked."""
+        """Note output of the recording, before ``output`` is called for it."""
         if self._emulator is not None:
             self._emulator.feed(painted_bytes(event))
 
     def followed(self, size: Size) -> None:
-        """Note that the recording has taken another size."""
+        """Note that the recording has changed to another size."""
         if self._emulator is not None:
             self._emulator.resize(size)
 
     # -- what a fault changes ------------------------------------------------------
 
     def begin(self) -> Iterator[Act]:
-        """Before the first output."""
+        """Acts before the first output."""
         yield from ()
 
     def output(self, event: Event) -> Iterator[Act]:
-        """In place of a piece of output."""
+        """Acts in place of a piece of output."""
         yield Show(event.data)
 
     def quiet(self) -> Iterator[Act]:
-        """When the recording waits for the driver, or is over."""
+        """Acts when the recording waits for the driver, or is over."""
         yield from ()
 
     def typed(self, data: bytes, now_us: int) -> Typed:
-        """In place of input."""
+        """The result for an input."""
         del now_us
         return Typed(data)
 
@@ -119,26 +119,26 @@ class TerminalFault(Fault):
     # -- for those who paint -------------------------------------------------------
 
     def follow(self) -> None:
-        """Follow the screen from now on, for ``repaint``."""
+        """Track the screen from now on, for ``repaint``."""
         self._emulator = PyteEmulator(self.scene.size)
 
     @property
     def screen(self) -> PyteEmulator:
-        """The screen as the recording has it; after ``follow``."""
+        """The screen of the recording; available after ``follow``."""
         assert self._emulator is not None  # noqa: S101 - followed since the start
         return self._emulator
 
     def repaint(self) -> bytes:
-        """The recorded screen, whatever is shown."""
+        """Output that paints the recorded screen over anything else."""
         return RESET + repaint_bytes(self.screen)
 
     @property
     def middle(self) -> int:
-        """Half of the answer to the input that it is about, in bytes."""
+        """Half of the length of the answer to its input, in bytes."""
         return self.scene.answers[self.at] // 2
 
     def cut(self, event: Event) -> tuple[bytes, bytes] | None:
-        """A piece of output in which the middle of that answer is, cut there; None otherwise."""
+        """A piece of output, cut at the middle of that answer; None if the middle is elsewhere."""
         here = self.exchange == self.at and not self.met
         if not here or not self.scene.answers[self.at]:
             return None
@@ -150,7 +150,7 @@ class TerminalFault(Fault):
 
 
 def exited(code: int) -> ExitStatus:
-    """The end with a status."""
+    """A normal end with this status."""
     return ExitStatus(code=code, exited=True, signaled=False)
 
 
@@ -186,7 +186,7 @@ _QUOTA = (
 
 
 def _enter(data: bytes) -> int:
-    """Where the first Enter is; -1 where there is none."""
+    """The offset of the first Enter; -1 without one."""
     return next((found.start() for found in _ENTER.finditer(data) if found[1] is None), -1)
 
 
@@ -195,7 +195,7 @@ def _screen(text: str) -> bytes:
 
 
 class EnterDropped(TerminalFault):
-    """The screen before the input is painted five times, every 100 ms; so long Enter is lost."""
+    """The screen before the input is painted five times, every 100 ms; meanwhile Enter is lost."""
 
     name = "enter-dropped"
     what = "Enter that comes while the dialog before it is still rendered is lost"
@@ -231,7 +231,7 @@ def _without_enter(data: bytes) -> bytes:
 
 
 class PasteEnterRace(TerminalFault):
-    """Enter within 120 ms after text belongs to the text, as to a paste, and sends nothing."""
+    """Enter within 120 ms after text belongs to the text, as in a paste, and submits nothing."""
 
     name = "paste-enter-race"
     what = "Enter that comes together with the text before it does not send it"
@@ -264,7 +264,7 @@ class PasteEnterRace(TerminalFault):
 
 
 class ResizeIgnored(TerminalFault):
-    """What was painted within 300 ms after a recorded resize does not come."""
+    """Output within 300 ms after a recorded resize is missing."""
 
     name = "resize-ignored"
     what = "the program ignores a resize: it paints nothing because of it"
@@ -285,7 +285,7 @@ class ResizeIgnored(TerminalFault):
 
 
 class _StartScreen(TerminalFault):
-    """A screen at the start, which waits for a key."""
+    """A screen at the start that waits for a key."""
 
     needs_keys = True
     text: str
@@ -330,7 +330,7 @@ class LoginScreen(_StartScreen):
 
 
 class QuotaScreen(TerminalFault):
-    """Whoever goes back may press Enter again, or type the same again."""
+    """A driver that goes back may press Enter again, or type the same text again."""
 
     name = "quota-screen"
     what = "a usage limit in place of an answer: Enter goes back, and asking again is answered"
@@ -379,7 +379,7 @@ class QuotaScreen(TerminalFault):
 
 
 class EndlessSpinner(TerminalFault):
-    """For ten minutes at most, when the program ends with status 1."""
+    """Spins for ten minutes at most; then the program ends with status 1."""
 
     name = "endless-spinner"
     what = "a spinner in place of an answer, for ever; Ctrl-C or Esc ends it with status 130"
@@ -425,10 +425,10 @@ _GARBAGE_CELLS = 12
 
 
 class ChunksSplit(TerminalFault):
-    """At most 500 pieces behind an input, so that a long output takes no longer than half a second.
+    """At most 500 pieces after an input, so that a long output takes no longer than half a second.
 
-    They are cut where readers are not ready for it: behind ESC and in the parameters of a
-    sequence, within a character of several bytes, between CR and LF.
+    Output is cut where readers often fail: after ESC and in the parameters of a sequence, within a
+    character of several bytes, between CR and LF.
     """
 
     name = "chunks-split"
@@ -495,7 +495,7 @@ class Stall(TerminalFault):
 
 
 class Garbage(TerminalFault):
-    """Drawn at the cursor, and erased again there. All sequences in it are ended."""
+    """Drawn at the cursor, and erased again. All sequences in it are complete."""
 
     name = "garbage-bytes"
     what = "bytes that are no UTF-8, and unknown sequences, come before an answer"
@@ -519,7 +519,7 @@ class Garbage(TerminalFault):
 
 
 class PromptRenamed(TerminalFault):
-    """Where a cell of the prompt's column is painted with it, and nowhere else in the output."""
+    """Replaces the glyph only in cells of the prompt's column, and nowhere else in the output."""
 
     name = "prompt-renamed"
     what = "the prompt has another glyph"
@@ -529,7 +529,7 @@ class PromptRenamed(TerminalFault):
         yield from ()
 
     def played(self, event: Event) -> None:
-        """Followed in ``output``, piece by piece."""
+        """Do nothing; ``output`` follows the pieces."""
 
     def output(self, event: Event) -> Iterator[Act]:
         old = self.scene.glyph.encode()

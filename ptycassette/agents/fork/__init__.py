@@ -1,1 +1,1 @@
-"""A recording run again up to a place, with one thing changed there: a new recording."""
+"""Run a recording again up to a place, change one thing there, and record the result."""

@@ -1,6 +1,6 @@
-"""Where a run is forked: ``exchange:3`` of the terminal, ``tape:2``, a tool call. Pure.
+"""Parse and find the place of a fork: an exchange, a request on the tape, a tool call. Pure.
 
-``Cut`` says what stands before that place, and is therefore verified, and what comes after it.
+``Cut`` has the steps before that place, which are verified, and the steps after it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ForkPlace(msgspec.Struct, frozen=True):
         """Read ``exchange:3``, ``tape:2``, ``tool:1``, or ``3``, an exchange.
 
         Raises:
-            UsageError: it is no place.
+            UsageError: it is not a place.
         """
         match = _PLACE.fullmatch(text)
         if match is None or int(match[2]) < 1:
@@ -61,11 +61,11 @@ class Cut(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         prefix: the steps that are typed before it.
-        here: the steps of the exchange that is forked; none for a place on the tape.
+        here: the steps of the forked exchange; empty for a place on the tape.
         rest: the recorded steps after it.
         before: entries of the tape that are asked for before it.
-        entry: the entry that is forked; None for an exchange of the terminal.
-        last_us: when the last thing before it happened in the recording.
+        entry: the forked entry; None for an exchange of the terminal.
+        last_us: the time of the last event before it in the recording.
         end_us: when the recording ended.
     """
 
@@ -88,9 +88,9 @@ def cut_at(place: ForkPlace, events: Iterable[Event], entries: Sequence[TapeEntr
     """Cut a recording.
 
     Args:
-        place: where.
-        events: of the recording.
-        entries: of its tape; none if it has none.
+        place: the place.
+        events: the events of the recording.
+        entries: the entries of its tape; empty without a tape.
 
     Raises:
         NotFoundError: there is no such place.
@@ -188,11 +188,11 @@ _MOST_STATUS = 255
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """The one thing that is changed.
+    """The change of a fork.
 
-    ``value`` is what was given; ``size``, ``status``, ``fault`` and ``entry`` are it, parsed. A
-    change of the provider's answers leaves the question as the program asked it: so the child can
-    be run again.
+    ``value`` is the given text; ``size``, ``status``, ``fault`` and ``entry`` are its parsed forms.
+    A change of the provider's answers does not change the program's question, so the child can be
+    run again.
     """
 
     kind: ChangeKind
@@ -207,7 +207,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, text: str) -> Change:
-        """Read ``NAME=VALUE``, or the name alone of what has no value.
+        """Read ``NAME=VALUE``, or only the name of a change without a value.
 
         Raises:
             UsageError: there is no such change, or its value is wrong.
@@ -239,17 +239,17 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         """A fault of the provider as the change.
 
         Raises:
-            UsageError: it is one of the terminal.
+            UsageError: it is a fault of the terminal.
         """
         provider_fault(fault)
         return cls(kind="fault", value=fault.text, fault=fault)
 
     def check(self, place: ForkPlace, tail: Tail, *, script: bool) -> None:
-        """Refuse a change that says nothing there.
+        """Refuse a change that has no meaning there.
 
         Args:
-            place: where the run is forked.
-            tail: who answers afterwards.
+            place: the place of the fork.
+            tail: the source of later answers.
             script: whether a script of answers was given.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What came of a fork. Pure."""
+"""Describe the origin of a fork, its result, and the tree of recordings. Pure."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ FORK = "fork"
 
 
 class ParentOf(msgspec.Struct, frozen=True, kw_only=True):
-    """Which recording was forked: its id, and the SHA-256 of its ``manifest.json``.
+    """The recording that was forked: its id, and the SHA-256 of its ``manifest.json``.
 
-    The digest is empty in a child from which an edit removed something: it would let a reader
-    check guesses about what was removed.
+    The digest is empty in a child from which an edit removed something: with it a reader could
+    check guesses about the removed text.
     """
 
     id: str
@@ -30,11 +30,11 @@ class ParentOf(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PrefixProof(msgspec.Struct, frozen=True, kw_only=True):
-    """What was verified before the change.
+    """The verified part before the change.
 
     Attributes:
         entries: the entries of the parent's tape that were asked for and equal.
-        fingerprint: recomputed from what was asked and served for these; empty without a tape.
+        fingerprint: recomputed from their questions and answers; empty without a tape.
         screens: how many screens were awaited and equal.
         inputs: how many inputs were sent.
     """
@@ -49,12 +49,12 @@ class ForkRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The origin of a child.
 
     Attributes:
-        type: of the service event.
-        parent: which recording.
+        type: the type of the service event.
+        parent: the recording that was forked.
         at: the place, ``exchange:3`` or ``tape:2``.
-        change: what was changed, and ``value`` to what.
-        tail: who answered afterwards.
-        prefix: what was verified.
+        change: the kind of change, and ``value``, its value.
+        tail: the source of answers after the change.
+        prefix: the verified part.
     """
 
     type: str = FORK
@@ -81,7 +81,7 @@ class ForkRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fork_of(metadata: Mapping[str, Any] | None) -> ForkRecord | None:
-    """The origin that a final record tells; None where it tells none, or nonsense."""
+    """The origin in a final record; None if there is none, or it is invalid."""
     said = (metadata or {}).get(FORK)
     if said is None:
         return None
@@ -95,18 +95,18 @@ class ForkReport(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a fork.
 
     Attributes:
-        child: where the new cassette is.
-        argv: what was run, scrubbed.
+        child: the path of the new cassette.
+        argv: the command line, scrubbed.
         guard: what kept the program off the network; the server passes the tail's questions on.
-        origin: what the child says of its parent, the change and the verified prefix.
+        origin: the parent, the change and the verified prefix, as in the child.
         requests: how many questions came after the change.
-        unanswered: of these, those that had no answer.
+        unanswered: how many of these had no answer.
         refused: what a live tail did not send, and why.
         inputs: how many inputs were sent after the change.
-        left: how many were not, because the program had ended.
+        left: how many were not sent, because the program had ended.
         exit: how the program ended.
-        raised: of code in ``use_tape``: the exception that left its block, or its command.
-        notes: what else a reader should know.
+        raised: for code in ``use_tape``: the exception that left its block, or its command.
+        notes: further remarks for the reader.
     """
 
     child: str
@@ -124,7 +124,7 @@ class ForkReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fork_lines(report: ForkReport) -> Iterator[str]:
-    """The report for people; what comes from programs is shown without control characters."""
+    """The report for people; control characters from programs are escaped."""
     origin = report.origin
     proof = origin.prefix
     yield (
@@ -161,7 +161,7 @@ _SHORT = 12
 
 
 class Descent(msgspec.Struct, frozen=True, kw_only=True):
-    """A recording and its origin, None if it is no child. ``sha256`` is of its manifest."""
+    """A recording and its origin, if it is a child. ``sha256`` is the manifest's digest."""
 
     path: str
     id: str
@@ -170,7 +170,7 @@ class Descent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lineage_lines(recordings: Sequence[Descent]) -> Iterator[str]:
-    """Trees: each child two columns to the right of its parent, missing parents said."""
+    """Trees: each child is indented by two columns below its parent; missing parents are marked."""
     for root, children in _roots(recordings):
         if isinstance(root, Descent):
             yield from _tree(root, recordings, depth=0)
@@ -196,7 +196,7 @@ def lineage_json(recordings: Sequence[Descent]) -> dict[str, Any]:
 
 
 def related(recordings: Sequence[Descent], path: str) -> list[Descent]:
-    """The recordings of the tree that the one of this path belongs to."""
+    """All recordings in the same tree as the one with this path."""
     wanted = {one.sha256 for one in recordings if one.path == path}
     wanted |= {_parent(one) for one in recordings if one.path == path} - {""}
     while True:
@@ -215,7 +215,7 @@ def related(recordings: Sequence[Descent], path: str) -> list[Descent]:
 def _roots(
     recordings: Sequence[Descent],
 ) -> Iterator[tuple[Descent | str, Sequence[Descent]]]:
-    """Recordings without a parent, and parents that are not there, with their children."""
+    """Recordings without a parent, and missing parents, each with their children."""
     known = {one.sha256 for one in recordings}
     missing: dict[str, list[Descent]] = {}
     for one in recordings:

@@ -1,1 +1,1 @@
-"""Probes, drives and prepared runs of agent CLIs, as checked data."""
+"""Read and check probes, drives and prepared runs of agent CLIs."""

@@ -1,4 +1,4 @@
-"""An example script for the fake provider and a certain CLI, as text.
+"""Write an example script for the fake provider and a certain CLI.
 
 CLIs offer different tools to their models, and a call of an unknown tool is an error. So the
 example takes the tools from the profile of the CLI.
@@ -19,8 +19,8 @@ def example_script(profile: Profile, does: str | None = None) -> str:
     """A TOML script in which the model calls a tool once and then answers.
 
     Args:
-        profile: of the CLI.
-        does: which of ``profile.tools``; the first when None.
+        profile: the CLI's profile.
+        does: a key of ``profile.tools``; the first when None.
 
     Raises:
         NotFoundError: the profile has no such tool.
@@ -81,7 +81,7 @@ def _reply(
 
 
 def _toml(value: Any) -> str:
-    """A value as inline TOML; its strings are those of JSON."""
+    """A value as inline TOML; its strings have the syntax of JSON."""
     if isinstance(value, Mapping):
         inside = ", ".join(f"{_toml_key(key)} = {_toml(one)}" for key, one in value.items())
         return f"{{ {inside} }}" if inside else "{}"

@@ -1,4 +1,4 @@
-"""Where providers list their models, and what such a list says."""
+"""Find a provider's list of models, and read it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class ModelList(msgspec.Struct, frozen=True, kw_only=True):
     """A provider's list of models.
 
     Attributes:
-        path: where it is; one model is below it.
-        key_header: the header in which the provider takes a key.
-        query: asks for all of the list at once.
+        path: its path; one model is below it.
+        key_header: the header for the provider's key.
+        query: requests the whole list at once.
     """
 
     path: str
@@ -29,7 +29,7 @@ class ModelList(msgspec.Struct, frozen=True, kw_only=True):
     query: str = ""
 
     def headers(self, key: str) -> dict[str, str]:
-        """What a request for it says."""
+        """The headers of a request for it."""
         if self.key_header == "authorization":
             return {"authorization": f"Bearer {key}"}
         version = {"anthropic-version": "2023-06-01"} if self.key_header == "x-api-key" else {}
@@ -37,13 +37,13 @@ class ModelList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def model_list_of(target: str) -> ModelList | None:
-    """The list of the provider that took a question.
+    """The list of the provider that answered a question.
 
     Args:
         target: path and query of the question (``/v1/messages``).
 
     Returns:
-        None where it is no question to a model, or of an API without a list.
+        None if it is not a question to a model, or its API has no list.
     """
     path = target.partition("?")[0]
     for end, key_header, query in _ENDS:
@@ -65,10 +65,10 @@ def is_model_list(target: str) -> bool:
 
 
 def listed_models(document: Any) -> tuple[str, ...]:
-    """The names in a list of models, sorted; empty where it is none.
+    """The names in a list of models, sorted; empty if it is not a list of models.
 
     Args:
-        document: JSON as Anthropic, OpenAI (``data``), Gemini and Codex (``models``) answer it.
+        document: the JSON answer of Anthropic, OpenAI (``data``), Gemini or Codex (``models``).
     """
     return tuple(sorted(set(_names(document))))
 

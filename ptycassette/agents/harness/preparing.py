@@ -1,4 +1,4 @@
-"""Prepares runs of CLIs from profiles: argv, environment, files. Pure: writes nothing."""
+"""Prepare runs of CLIs from profiles: argv, environment, files. Pure: writes nothing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreparedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A prepared run. ``mode_arguments`` are the first arguments, which the mode adds."""
+    """A prepared run. ``mode_arguments`` are the first arguments; they come from the mode."""
 
     argv: tuple[str, ...]
     environment: dict[str, str]
@@ -74,14 +74,14 @@ def prepare(
     """Prepare an offline run.
 
     Args:
-        profile: of the CLI.
+        profile: the CLI's profile.
         mode: one of ``profile.modes``.
         place: home, work folder, provider.
         binary: the program's path.
         now: for tokens that contain a time.
         prompt: a one-shot run with this prompt; an interactive one when None.
-        command: a subcommand with its arguments, in place of the profile's own.
-        arguments: what to add at the end.
+        command: a subcommand with its arguments, instead of the profile's own.
+        arguments: further arguments, added at the end.
 
     Raises:
         NotFoundError: no such mode.
@@ -144,9 +144,10 @@ def _environment(
 
 
 def home_variables(home: str) -> dict[str, str]:
-    """What says that a program's home is this one, also where it asks for the parts of it.
+    """The variables that set a program's home, including those for parts of it.
 
-    Its sockets go there, too: those of the user's own folder lead to a keyring with credentials.
+    Its sockets go there, too: the sockets in the user's own folder lead to a keyring with
+    credentials.
     """
     parts = {name: f"{home}/{folder}" for name, folder in _XDG.items()}
     return {"HOME": home, "XDG_RUNTIME_DIR": home, **parts}

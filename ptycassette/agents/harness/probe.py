@@ -1,9 +1,8 @@
-"""Probes: how to ask a CLI for its quota, account, models, as a checked file.
+"""Probes: ask a CLI for its quota, account or models, as a checked file describes.
 
-``docs/probes.md`` describes the format. A probe walks through screens (``steps``),
-keeps some of them (``capture``) and extracts facts with regular expressions. If a
-required expression finds nothing, that is an error: an unknown layout must not
-become a number.
+``docs/probes.md`` describes the format. A probe walks through screens (``steps``), keeps some of
+them (``capture``) and extracts facts with regular expressions. If a required expression finds
+nothing, that is an error: an unknown layout must not become a number.
 """
 
 from __future__ import annotations
@@ -32,10 +31,9 @@ from ptycassette.profiles.session_log import (
 class DriveStep(StrictTable, frozen=True, kw_only=True):
     """One step: wait for a screen (and keep it as ``capture``), or an action.
 
-    ``late`` is the status of a probe if the wait times out here, ``ended`` if the program
-    ends instead.
-    ``submit`` submits a text as the profile of the harness submits prompts,
-    ``strokes`` are keys and texts, ``resize`` is rows and columns, ``signal`` a name.
+    ``late`` is the status of a probe if the wait times out here, ``ended`` if the program ends
+    instead. ``submit`` submits a text in the way that the profile describes, ``strokes`` are keys
+    and texts, ``resize`` is rows and columns, ``signal`` a name.
     """
 
     wait: ScreenPredicate | None = None
@@ -161,9 +159,9 @@ class Discovery(StrictTable, frozen=True, kw_only=True):
 class Probe(StrictTable, frozen=True, kw_only=True):
     """A whole probe.
 
-    ``environment`` names the user's variables that the CLI gets besides the usual ones,
-    mostly keys. ``variables`` are set for it. ``folder`` is where it starts: the caller's, or an
-    empty one, where it need not ask for trust.
+    ``environment`` names the user's variables that the CLI gets besides the usual ones, mostly
+    keys. ``variables`` are set for it. ``folder`` is the folder in which it starts: the caller's,
+    or an empty one, in which it need not ask for trust.
     """
 
     version: Literal[1]
@@ -199,7 +197,7 @@ class Probe(StrictTable, frozen=True, kw_only=True):
         """Read and check a probe.
 
         Raises:
-            UsageError: what is wrong, where, and the nearest known name.
+            UsageError: the probe is wrong; names the fault, its place and the nearest known name.
         """
         tables = (
             DriveStep,
@@ -239,7 +237,7 @@ class LayoutError(Exception):
     """A captured screen does not have the layout that the probe expects.
 
     Args:
-        message: which expression failed, and how.
+        message: the expression that failed, and how.
         capture: the name of the screen.
     """
 
@@ -261,8 +259,7 @@ def find_quota(quota: Quota, screens: Screens) -> QuotaFacts:
     """Find usage windows, account class and metadata.
 
     Raises:
-        LayoutError: something required is missing, or something cannot be
-            read.
+        LayoutError: a required value is missing, or a value cannot be read.
     """
     windows: list[dict[str, Any]] = []
     read_rows: list[str] = []
@@ -291,7 +288,7 @@ def find_discovery(discovery: Discovery, screens: Screens) -> tuple[tuple[str, .
     """Find models and reasoning levels.
 
     Raises:
-        LayoutError: something required is missing.
+        LayoutError: a required value is missing.
     """
     facts = (discovery.models, discovery.reasoning_levels)
     return tuple(
@@ -353,7 +350,7 @@ def _all(regex: str, screen: Screen) -> Iterator[Any]:
 
 
 def _first(fact: Fact, screens: Screens) -> Any:
-    """The first value of a fact; None where there is none."""
+    """The first value of a fact; None if it has none."""
     return next(iter(_values(fact, screens)), None)
 
 
@@ -403,7 +400,7 @@ class ProbeRun:
         return self.probe.steps[self._index]
 
     def look(self, screen: Screen) -> bool:
-        """Pass a screen to a step that waits; returns whether the wait is over.
+        """Pass a screen to a step that waits; return whether the wait is over.
 
         The step's own predicate is checked before the markers.
         """
@@ -422,7 +419,7 @@ class ProbeRun:
         return False
 
     def acted(self) -> None:
-        """Go on: the step was performed."""
+        """Go to the next step, because this one was performed."""
         self._index += 1
 
     def fail(self, message: str, screen: Screen, *, status: ProbeStatus = "error") -> None:
@@ -546,6 +543,6 @@ class Drive(StrictTable, frozen=True, kw_only=True):
         """Read and check a drive.
 
         Raises:
-            UsageError: what is wrong, where, and the nearest known name.
+            UsageError: the drive is wrong; names the fault, its place and the nearest known name.
         """
         return read_checked(text, cls, where=where, known=(DriveStep, Stroke, ScreenPredicate))

@@ -1,8 +1,8 @@
-"""What a recording depended on beside its program's input, and what of it is another now.
+"""Compare everything that a recording depended on, besides input, with the situation now.
 
-Two sets of facts are compared: those that a cassette holds, and those of this machine, or of a
-newer cassette. Each difference has a *cause*, one of a fixed list. What a cassette does not say is
-reported as not recorded, never as the same.
+Two sets of facts are compared: those in a cassette, and those of this machine or of a newer
+cassette. Each difference has a *cause* from a fixed list. A fact that a cassette does not have is
+reported as not recorded, never as unchanged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ptycassette.model.records import same_version
 
 
 class DriftStatus(StrEnum):
-    """What is known of one cause."""
+    """The result for one cause."""
 
     SAME = "same"
     CHANGED = "changed"
@@ -27,23 +27,23 @@ class DriftStatus(StrEnum):
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts; None where nothing is known. Sets are sorted.
+    """Facts; None if nothing is known. Sets are sorted.
 
     Attributes:
         binary: the digest of the program's real path.
-        version: the line that it says about its version; of code in ``use_tape`` its Python.
-        models, modes, features: what it offers.
-        asked: the models that were asked for; now those of them that there still are.
+        version: the version line of the program; for code in ``use_tape`` its Python version.
+        models, modes, features: what the program offers.
+        asked: the requested models; for now, those of them that still exist.
         platform: system and architecture.
-        term, locale, size, emulator: of the terminal.
-        variables: names of environment variables that it was given.
-        rules: the digest of the rules by which the tape is matched.
-        recorder: the version of what recorded it.
-        served: which model answered each model that was asked for.
-        statuses: of the provider's answers.
+        term, locale, size, emulator: facts about the terminal.
+        variables: names of the environment variables that it was given.
+        rules: the digest of the rules that match the tape.
+        recorder: the version of the recorder.
+        served: the model that answered for each requested model.
+        statuses: the statuses of the provider's answers.
         events: the kinds of events in them.
-        asked_features: what requests ask with: the keys of their bodies, and the tools in them.
-        asked_headers: headers of requests, with their values where these name software or an API.
+        asked_features: the features of requests: the keys of their bodies, and the tools in them.
+        asked_headers: headers of requests, with their values if these name software or an API.
         answer_headers: headers of answers, in the same way.
         unknown: why facts are not known, by the name of their cause.
     """
@@ -72,7 +72,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DriftCause(msgspec.Struct, frozen=True, kw_only=True):
-    """One cause: what was recorded, and what is now; "" where that is not known."""
+    """One cause: the recorded fact, and the present one; "" if it is not known."""
 
     cause: str
     status: DriftStatus
@@ -113,7 +113,7 @@ CAUSES = (*(name for name, _, _ in _CAUSES), "age", "settings")
 
 
 def compared(recorded: Surroundings, now: Surroundings) -> Iterator[DriftCause]:
-    """All causes but the last two, which are no comparisons."""
+    """All causes except the last two, which are not comparisons."""
     for name, fact, hint in _CAUSES:
         yield _compared(name, fact(recorded), fact(now), now.unknown.get(name, hint))
 
@@ -143,7 +143,7 @@ def _text(fact: Fact) -> str:
 
 
 def settings_cause() -> DriftCause:
-    """The program's own settings, of which a cassette never has anything."""
+    """The program's own settings, which a cassette never contains."""
     return DriftCause(
         cause="settings",
         status=DriftStatus.NOT_RECORDED,
@@ -152,11 +152,11 @@ def settings_cause() -> DriftCause:
 
 
 def age_cause(problem: str | None, window: str | None) -> DriftCause:
-    """Whether the recording is older than it says that it may be.
+    """Whether the recording is older than its own limit.
 
     Args:
-        problem: why it is not to be trusted any more.
-        window: for how long it is; None when it does not say.
+        problem: why it must no longer be trusted.
+        window: how long it is valid; None if it has no limit.
     """
     if window is None:
         return DriftCause(cause="age", status=DriftStatus.NOT_RECORDED)

@@ -1,1 +1,1 @@
-"""Agents that are functions: the model and tool calls of this process, recorded and served."""
+"""Record and replay the model and tool calls of code in this process."""

@@ -1,8 +1,8 @@
-"""The sessions of aiohttp, as they send while a block is entered.
+"""Record and answer the sessions of aiohttp while a block is entered.
 
-Patched is ``ClientSession._request``: it gets one more middleware, the innermost, which is below
-redirects and the middlewares of the program. In replay no connection is made. WebSockets pass.
-aiohttp is not imported here.
+The patch of ``ClientSession._request`` adds an innermost middleware, below redirects and the
+program's own middlewares. In replay no connection is made. WebSockets pass unchanged. aiohttp is
+not imported here.
 """
 
 # ruff: noqa: SLF001 - no public way leads to a response without a connection
@@ -43,9 +43,9 @@ _HELD_S = 60.0
 
 
 def patches_of(module: ModuleType) -> Iterator[Patch]:
-    """What is to be replaced in aiohttp; nothing while it is still being imported.
+    """The patches for aiohttp; empty while it is still being imported.
 
-    A version without middlewares refuses to send, but through a proxy (``tape.environment``).
+    A version without middlewares may only send through a proxy (``tape.environment``).
     """
     kind: Any = module
     session: Any = getattr(kind, "ClientSession", None)
@@ -84,7 +84,7 @@ def patches_of(module: ModuleType) -> Iterator[Patch]:
 
 
 class _Middleware:
-    """Records what a request gets, or answers it."""
+    """Records the answer to a request, or gives the recorded one."""
 
     def __init__(self, module: Any) -> None:
         self._module = module
@@ -114,7 +114,7 @@ class _Middleware:
     # -- recording ------------------------------------------------------------------------
 
     def _note(self, log: CallLog, number: int, response: Any, *, unpacks: bool) -> None:
-        """Note the head of an answer, and its body while it is read."""
+        """Note the head of an answer, and its body while the client reads it."""
         headers = tuple(
             (name.decode("latin-1").lower(), value.decode("latin-1"))
             for name, value in response.raw_headers
@@ -185,7 +185,7 @@ class _Middleware:
             raise self._broken(answer, tape, request, in_body=True)
 
     def _broken(self, answer: Hit, tape: OpenTape, request: Any, *, in_body: bool) -> Exception:
-        """What the recorded client got: the same class of exception with the same text."""
+        """The error of the recorded client: the same class of exception with the same text."""
         module = self._module
         if answer.entry.outcome == "client-gone":
             tape.report_further_reading(answer.entry)
@@ -217,7 +217,7 @@ async def _asked(request: Any) -> Asked:
 
 
 def _stream_writer(response_class: Any) -> dict[str, Any]:
-    """A response of newer versions asks how much was sent."""
+    """Newer versions ask the response how much was sent."""
     if "stream_writer" not in inspect.signature(response_class.__init__).parameters:
         return {}
 
@@ -228,7 +228,7 @@ def _stream_writer(response_class: Any) -> dict[str, Any]:
 
 
 def _noted_content(module: Any) -> Callable[..., Any]:
-    """Makes the content of a response that is recorded: it notes what the program reads."""
+    """Makes the content of a recorded response, which notes what the program reads."""
     reader = module.StreamReader
 
     class NotedContent:
@@ -285,13 +285,13 @@ def _noted_content(module: Any) -> Callable[..., Any]:
 
 
 def _served_content(module: Any) -> Callable[..., Any]:
-    """Makes the content of a response that is served: a piece comes when it is waited for."""
+    """Makes the content of a served response, which gives a piece when the client waits for one."""
 
     class Connection:
         connected = True
 
         def pause_reading(self, **more: object) -> None:
-            """Nothing flows."""
+            """Do nothing: no data flows."""
 
         resume_reading = pause_reading
         _reading_paused = False
@@ -312,6 +312,6 @@ def _served_content(module: Any) -> Callable[..., Any]:
             self.end_http_chunk_receiving()
 
         def set_read_chunk_size(self, n: int) -> None:
-            """Nothing is unpacked here."""
+            """Do nothing: the content is not packed."""
 
     return ServedContent

@@ -1,10 +1,10 @@
-"""The clients of httpx and httpx2, as they send while a block is entered.
+"""Record and answer the clients of httpx and httpx2 while a block is entered.
 
-SDKs make their own clients, before the block or in it, so nothing can be given to them. What is
-patched is the choice of a transport, ``Client._transport_for_url`` and its asynchronous twin: the
-one place below redirects, authentication and retries of SDKs, and above all transports, those on
-aiohttp included. The chosen one is wrapped. In replay it is never asked, so no socket is opened.
-Neither package is imported here.
+SDKs make their own clients, before the block or in it, so they cannot be given another one. The
+patch replaces the choice of a transport, ``Client._transport_for_url`` and its asynchronous twin.
+This is the only place below redirects, authentication and retries of SDKs, and above all
+transports, including those on aiohttp. The chosen transport is wrapped. In replay it is never used,
+so no socket is opened. Neither package is imported here.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _HELD_S = 60.0
 
 
 def patches_of(module: ModuleType) -> Iterator[Patch]:
-    """What is to be replaced in httpx or httpx2; nothing while it is still being imported.
+    """The patches for httpx or httpx2; empty while it is still being imported.
 
     Raises:
-        UsageError: this version is not known.
+        UsageError: this version is not supported.
     """
     kind: Any = module
     if not hasattr(kind, "AsyncClient"):
@@ -72,7 +72,7 @@ def patches_of(module: ModuleType) -> Iterator[Patch]:
 
 
 def _proxy_of(transport: Any) -> str:
-    """Host and port of the proxy of a transport; empty where it has none."""
+    """Host and port of the proxy of a transport; empty if it has no proxy."""
     url = getattr(getattr(transport, "_pool", None), "_proxy_url", None)
     return "" if url is None else f"{url.host.decode('ascii')}:{url.port}"
 
@@ -251,7 +251,7 @@ class _Answers:
             )
 
         def late(delay_s: float) -> None:
-            """A piece comes late: nothing is waited for, but the client's patience counts."""
+            """A late piece: there is no wait, but the client's timeout counts."""
             patience_s = request.extensions.get("timeout", {}).get("read")
             if patience_s is not None and delay_s > patience_s:
                 raise self._module.ReadTimeout("the answer stopped, on purpose", request=request)
@@ -264,7 +264,7 @@ class _Answers:
         )
 
     def _broken(self, answer: Hit, tape: OpenTape, request: Any) -> Exception:
-        """What the recorded client got: the same class of exception with the same text."""
+        """The error of the recorded client: the same class of exception with the same text."""
         entry = answer.entry
         if entry.outcome == "client-gone":
             tape.report_further_reading(entry)

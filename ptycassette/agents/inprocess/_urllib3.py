@@ -1,8 +1,9 @@
-"""The pools of urllib3 2, as they send while a block is entered: requests, botocore, and others.
+"""Record and answer the pools of urllib3 2 (requests, botocore, ...) while a block is entered.
 
-Patched is ``HTTPConnectionPool._make_request``, which sends one request: redirects and retries are
-above it, so each of them is an exchange. In replay no connection is made. A pool whose proxy is the
-tape's own is left alone, because that notes the traffic itself. urllib3 is not imported here.
+The patch replaces ``HTTPConnectionPool._make_request``, which sends one request: redirects and
+retries are above it, so each of them is an exchange. In replay no connection is made. A pool whose
+proxy is the tape's own is left alone, because that proxy notes the traffic itself. urllib3 is not
+imported here.
 """
 
 # ruff: noqa: FBT001, PLR0917, SLF001 - its methods, which have no public twins
@@ -43,9 +44,9 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def patches_of(module: ModuleType) -> Iterator[Patch]:
-    """What is to be replaced in urllib3; nothing while it is still being imported.
+    """The patches for urllib3; empty while it is still being imported.
 
-    A version that is not known refuses to send, but through ``tape.environment``.
+    An unsupported version may only send through ``tape.environment``.
     """
     kind: Any = module
     pool: Any = getattr(kind, "HTTPConnectionPool", None)
@@ -113,7 +114,7 @@ def patches_of(module: ModuleType) -> Iterator[Patch]:
 
 
 def _bytes_of(body: Any) -> bytes | None:
-    """A body as bytes: urllib3 also takes text, files, and what gives pieces of them."""
+    """A body as bytes: urllib3 also takes text, files, and iterables of pieces."""
     if body is None or isinstance(body, bytes):
         return body
     if isinstance(body, str):
@@ -154,7 +155,7 @@ def _text(value: Any) -> str:
 
 
 def _note(log: CallLog, number: int, response: Any) -> None:
-    """Note the head of an answer, and its body while it is read."""
+    """Note the head of an answer, and its body while the client reads it."""
     headers = tuple((name.lower(), value) for name, value in response.headers.items())
     log.begin_answer(number, response.status, response.reason or "", headers)
     body = AnswerBody(log, number, response.headers.get("content-length", ""))
@@ -220,11 +221,11 @@ class _Pieces(io.RawIOBase):
 
 
 def _served_response(module: Any) -> Callable[..., Any]:
-    """Makes responses of urllib3 of recorded answers."""
+    """Makes urllib3 responses from recorded answers."""
 
     class ServedResponse(module.HTTPResponse):  # type: ignore[misc]
         def stream(self, amt: int | None = 2**16, decode_content: bool | None = None) -> Any:
-            """The pieces as they were recorded; they are unpacked already."""
+            """The recorded pieces, which are already unpacked."""
             del decode_content
             if amt == 0 or not isinstance(self._fp, _Pieces) or self._fp.closed:
                 return
@@ -268,14 +269,14 @@ def _served_response(module: Any) -> Callable[..., Any]:
 
 
 def _check_patience(module: Any, pool: Any, url: str, delay_s: float, timeout: Any) -> None:
-    """A piece comes late: nothing is waited for, but the client's patience counts."""
+    """A late piece: there is no wait, but the client's timeout counts."""
     patience_s = getattr(timeout, "read_timeout", timeout)
     if isinstance(patience_s, int | float) and delay_s > patience_s:
         raise module.exceptions.ReadTimeoutError(pool, url, "the answer stopped, on purpose")
 
 
 def _broken(module: Any, answer: Hit, tape: OpenTape, where: tuple[Any, str]) -> Exception:
-    """What the recorded client got: the same class of exception with the same text."""
+    """The error of the recorded client: the same class of exception with the same text."""
     if answer.entry.outcome == "client-gone":
         tape.report_further_reading(answer.entry)
     name, text = broken_answer(answer)

@@ -1,9 +1,10 @@
-"""Which tape is recorded or replayed by the code that runs now, and what is patched meanwhile.
+"""Find the tape of the code that runs now, and patch clients while any tape is in use.
 
 The tape is in a ``ContextVar``, so that threads and tasks of other tests have their own. While any
 block is entered, some methods of HTTP clients, of sockets and of threads are patched for the whole
-process. Each patch asks first whether its caller is in a block, and does nothing else if not. A
-thread that a block starts, and what the block submits to a pool of threads, belongs to the block.
+process. Each patch first checks whether its caller is in a block, and does nothing else if not. A
+thread that a block starts, and work that the block submits to a pool of threads, belong to the
+block.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Work:
         self.is_awaited = False
 
     def done(self) -> bool:
-        """Whether its result was waited for."""
+        """Whether the code has waited for its result."""
         return self.is_awaited
 
 
@@ -68,7 +69,7 @@ def _working(work: Work) -> Iterator[None]:
 
 
 def current_owner() -> Any:
-    """The task of asyncio, the work of a pool, or the thread that runs now."""
+    """The asyncio task, the pool work, or the thread that runs now."""
     if "asyncio" in sys.modules:
         with suppress(RuntimeError):  # no loop runs here
             task = sys.modules["asyncio"].current_task()
@@ -78,18 +79,18 @@ def current_owner() -> Any:
 
 
 def active_tape() -> OpenTape | None:
-    """The tape of the block in which the caller runs; None outside of one."""
+    """The tape of the block in which the caller runs; None outside of any block."""
     return _ACTIVE.get()
 
 
 def client_tape() -> OpenTape | None:
-    """The tape on which a client that sends now is to be recorded, or answered from."""
+    """The tape that records or answers the client that is sending now."""
     tape = _ACTIVE.get()
     return None if tape is None or tape.passes or _BELOW.get() else tape
 
 
 def unknown_client(module: ModuleType, known: str) -> UsageError:
-    """The error of a client whose version cannot be recorded; ``known`` is the first that can."""
+    """The error for an unsupported client version; ``known`` is the first supported one."""
     version = getattr(module, "__version__", "an unknown version")
     return UsageError(
         f"use_tape records {known} and newer, and this is {module.__name__} {version}",
@@ -99,7 +100,7 @@ def unknown_client(module: ModuleType, known: str) -> UsageError:
 
 @contextmanager
 def below() -> Iterator[None]:
-    """While entered, a client sends for another one that is recorded already."""
+    """While entered, a client sends for another client that is already recorded."""
     before = _BELOW.set(True)
     try:
         yield
@@ -111,7 +112,7 @@ def below() -> Iterator[None]:
 def activated(tape: OpenTape | None) -> Iterator[None]:
     """While entered, the calls of this context belong to ``tape``.
 
-    A thread that outlives its block stays patched, so that what it calls is refused.
+    A thread that outlives its block stays patched, so that its later calls are refused.
     """
     before = _ACTIVE.get()
     _PATCHES.enter()
@@ -129,7 +130,7 @@ def _is_offline() -> bool:
 
 
 class _Patches:
-    """The patches of this process; there while any block is entered."""
+    """The patches of this process; applied while any block is entered."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # a patch may import
@@ -172,7 +173,7 @@ class _Patches:
                 self._stack.close()
 
     def loaded(self, module: ModuleType) -> None:
-        """A client was imported while a block is entered."""
+        """Patch a client that was imported while a block is entered."""
         with self._lock:
             if self._count:
                 self._patch(module)
@@ -201,7 +202,7 @@ _PATCHES = _Patches()
 
 
 class _Finder:
-    """Sees that a client is imported, and has it patched when it is there."""
+    """Notices the import of a client, and patches the client after the import."""
 
     def __init__(self) -> None:
         self._searching = threading.local()
@@ -233,7 +234,7 @@ _FINDER = _Finder()
 
 
 def _started(start: Callable[..., None]) -> Callable[..., None]:
-    """A thread belongs to the block that starts it."""
+    """Let a thread belong to the block that starts it."""
 
     def started(self: threading.Thread) -> None:
         tape = _ACTIVE.get()
@@ -252,7 +253,7 @@ def _started(start: Callable[..., None]) -> Callable[..., None]:
 
 
 def _made_task(create_task: Callable[..., Any]) -> Callable[..., Any]:
-    """A task has the context of the block; a recording notes when it began."""
+    """Give a task the context of the block; a recording notes when the task began."""
 
     def made_task(self: Any, *args: Any, **more: Any) -> Any:
         task, tape = create_task(self, *args, **more), _ACTIVE.get()
@@ -264,7 +265,7 @@ def _made_task(create_task: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _submitted(submit: Callable[..., Any]) -> Callable[..., Any]:
-    """Work of a pool belongs to the block that submits it, whichever started the thread."""
+    """Let pool work belong to the block that submits it, whatever block started the thread."""
 
     def submitted(
         self: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **kwargs: Any

@@ -1,9 +1,9 @@
-"""The calls of a block: noted while it is recorded, or answered from a cassette.
+"""Note the calls of a block while it is recorded, or answer them from a cassette.
 
-Both sides take the same calls: ``CallLog`` keeps them as items of a tape and as service events, so
-that the saver makes an ordinary cassette of them. ``ServedCalls`` finds them again. Model calls
-are matched by the tape's own matcher. Tool calls are matched by name and arguments, first in first
-out. Threads and tasks of one block share one of these objects, so each method takes its lock.
+Both sides take the same calls. ``CallLog`` keeps them as items of a tape and as service events, so
+that the saver makes an ordinary cassette of them. ``ServedCalls`` finds them again: model calls
+through the tape's matcher, tool calls by name and arguments, first in first out. Threads and tasks
+of one block share one of these objects, so each method takes its lock.
 """
 
 from __future__ import annotations
@@ -66,7 +66,6 @@ from ptycassette.tape.items import (
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import MOST_DIGESTS, Question
-from ptycassette.tape.providers.sse import DONE
 from ptycassette.tape.routing import host_and_port
 from ptycassette.tape.unpacking import unpacked_body
 
@@ -86,7 +85,7 @@ MISS_HEADERS = (("content-type", "application/json"), ("x-should-retry", "false"
 _OF_THE_CONNECTION = frozenset(
     {"connection", "content-encoding", "keep-alive", "transfer-encoding"}
 )
-_DONE = b"data: " + DONE
+_DONE = b"data: [DONE]"
 """The last event of OpenAI's streams: its SDK reads no further, though the body has an end."""
 _UNREACHABLE = ("Connect", "ClientConnector", "NameResolution", "NewConnection")
 """How names of exceptions begin that httpx, aiohttp and urllib3 raise before a request is sent."""
@@ -94,7 +93,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A request as a client sends it: header names in lower case, the body as it was packed."""
+    """A request as a client sends it: header names in lower case, the body still packed."""
 
     method: str
     upstream: str
@@ -104,10 +103,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolError(CassetteError):
-    """A tool failed when it was recorded, with an exception that cannot be raised again.
+    """A recorded tool failed with an exception that cannot be raised again.
 
-    Builtin exceptions are raised as themselves, and so are those that ``tape_tool(raises=...)``
-    names. ``type`` is the name of the recorded class.
+    Builtin exceptions are raised as themselves, and so are those in ``tape_tool(raises=...)``.
+    ``type`` is the name of the recorded class.
     """
 
     def __init__(self, type_: str, message: str) -> None:
@@ -116,9 +115,9 @@ class ToolError(CassetteError):
 
 
 class ToolOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a tool call ended: ``output`` as JSON, or the name and the text of an exception.
+    """The outcome of a tool call: ``output`` as JSON, or the name and the text of an exception.
 
-    ``args`` are those of the exception, where all are plain values.
+    ``args`` are the arguments of the exception, if all are plain values.
     """
 
     output: Any = None
@@ -146,7 +145,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def outcome_of(name: str, result: Any = None, error: BaseException | None = None) -> ToolOutcome:
-    """The outcome of a tool, as it is recorded.
+    """The outcome of a tool in its recorded form.
 
     Raises:
         UsageError: the result has no form in JSON.
@@ -162,7 +161,7 @@ def outcome_of(name: str, result: Any = None, error: BaseException | None = None
 
 
 def as_json(value: Any, what: str) -> Any:
-    """A value in JSON's types. Dataclasses, structs and pydantic models become objects.
+    """Convert a value to JSON's types. Dataclasses, structs and pydantic models become objects.
 
     Raises:
         UsageError: it has no form in JSON.
@@ -194,16 +193,16 @@ def miss_body(miss: Miss) -> bytes:
 
 
 class Strand:
-    """The calls of one task, thread or ``Work``: one comes after another.
+    """The calls of one task, thread or ``Work``, one after another.
 
     Attributes:
         owner: that task, thread or work.
-        tips: the calls that its next call comes after; what came before these is left out.
+        tips: the calls directly before its next call; earlier ones are left out.
         begun: how many calls it has begun.
-        born_with: the tips with which it began.
+        born_with: its tips at the beginning.
         born_at: how many calls its parent had begun then.
         children: strands that began since its last call.
-        joined: the tips of those of them that are over.
+        joined: the tips of finished children.
     """
 
     def __init__(self, owner: Any, tips: frozenset[str], born_at: int) -> None:
@@ -213,7 +212,7 @@ class Strand:
         self.born_with, self.born_at = tips, born_at
 
     def join(self) -> None:
-        """Note the children that are over, but for those that ran beside calls of this one."""
+        """Note the finished children, except for those that ran beside calls of this one."""
         left: list[Strand] = []
         for child in self.children:
             if child.born_at != self.begun:
@@ -236,10 +235,10 @@ class Strand:
 
 
 class CallOrder:
-    """Which calls came after which because one task or thread made both, or waited for the other.
+    """The order that calls must have if one task or thread made both, or waited for the other.
 
-    Calls of tasks and threads that run side by side come in another order in each run. A call has
-    the text of its number as its name, and ``run-N`` if it is of a tool. Takes the lock of its log.
+    Calls of concurrent tasks and threads come in another order in each run. A call has the text of
+    its number as its name, and ``run-N`` if it is a tool call. Takes the lock of its log.
     """
 
     def __init__(self) -> None:
@@ -256,7 +255,7 @@ class CallOrder:
         self._is_concurrent = False
 
     def begin(self, call: str) -> None:
-        """A call begins, here and now."""
+        """Note that a call begins here and now."""
         strand = self._strand()
         strand.join()
         tips = strand.tips | strand.joined
@@ -271,7 +270,7 @@ class CallOrder:
         self._is_concurrent = self._is_concurrent or bool(self._ended & ~before)
 
     def end(self, call: str) -> None:
-        """A call ended; whoever waits for it may call next."""
+        """Note the end of a call; code that waits for it may call next."""
         strand = self._strands.pop(call, None)
         if strand is None:
             return
@@ -284,11 +283,11 @@ class CallOrder:
     def fork(self, owner: Any) -> Callable[[], None]:
         """Note that the code begins a task, a thread or a ``Work``.
 
-        A thread may have ended by chance when the next one begins, so the next one does not come
-        after it. A ``Work`` is over when its result was waited for.
+        A thread may by chance have ended before the next one begins, so the next one need not come
+        after it. A ``Work`` is over when the code has waited for its result.
 
         Returns:
-            What a new thread or a work calls first, because it has no copy of the context.
+            A function that a new thread or work calls first, because it has no copy of the context.
         """
         parent = self._strand()
         strand = self._child(parent, owner, after_siblings=not isinstance(owner, threading.Thread))
@@ -327,15 +326,15 @@ class CallOrder:
 
     @property
     def after(self) -> dict[str, list[str]]:
-        """For each call those that it came after; empty where all came one after another."""
+        """For each call the calls that it came after; empty if all came one after another."""
         return self._after if self._is_concurrent else {}
 
 
 def calls_before(after: Any) -> Callable[[str, str], bool]:
-    """Whether one recorded call had to come before another one, by ``CallOrder.after``.
+    """Whether one recorded call had to come before another one, from ``CallOrder.after``.
 
-    True for all where nothing is known of the later one. ``after`` comes from a cassette, so it may
-    be anything.
+    True for all if nothing is known about the later one. ``after`` comes from a cassette, so it may
+    be any value.
     """
     known = (
         {call: set(_texts(names)) for call, names in after.items()}
@@ -357,14 +356,14 @@ def calls_before(after: Any) -> Callable[[str, str], bool]:
 
 
 class CallLog:
-    """Notes the calls of a block while they happen. Times count from its making.
+    """Notes the calls of a block while they happen. Times count from its creation.
 
     Attributes:
-        items: of the tape.
+        items: items of the tape.
         notes: service events.
-        order: which call came after which.
-        draws: of the machine; each is noted before it is given.
-        origin_us: the moment of the monotonic clock from which times count.
+        order: the order of calls.
+        draws: draws from the machine; each is noted before the code gets it.
+        origin_us: the moment of the monotonic clock at which times are 0.
     """
 
     def __init__(self) -> None:
@@ -391,11 +390,11 @@ class CallLog:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there was no call, and no draw."""
+        """Whether there was neither a call nor a draw."""
         return not self._exchanges and not self.notes
 
     def ask(self, asked: Asked) -> int:
-        """Note a request; returns its number."""
+        """Note a request; return its number."""
         with self._lock:
             self._exchanges += 1
             number, t_us = self._exchanges, self.t_us
@@ -427,7 +426,7 @@ class CallLog:
             )
 
     def data(self, number: int, data: bytes) -> None:
-        """Note a piece of the body of an answer, as it came."""
+        """Note a piece of the body of an answer, as received."""
         with self._lock:
             self.items.append(AnswerData(t_us=self.t_us, exchange=number, data=data))
 
@@ -440,7 +439,7 @@ class CallLog:
             self.order.end(str(number))
 
     def add_items(self, items: list[TapeItem]) -> None:
-        """Add what another proxy has noted; its times count from the same moment."""
+        """Add items that another proxy has noted; their times count from the same moment."""
         with self._lock:
             first = self._exchanges
             for item in items:
@@ -455,7 +454,7 @@ class CallLog:
             self.items.sort(key=lambda item: item.t_us)
 
     def begin_tool(self, name: str, arguments: Any) -> tuple[str, int]:
-        """Note the call of a tool; returns its id and when it began, in microseconds."""
+        """Note a tool call; return its id and its beginning in microseconds."""
         with self._lock:
             self._tools += 1
             call_id, t_us = f"run-{self._tools}", self.t_us
@@ -465,7 +464,7 @@ class CallLog:
             return call_id, t_us
 
     def end_tool(self, begun: tuple[str, int], outcome: ToolOutcome) -> None:
-        """Note how the call of a tool ended."""
+        """Note the outcome of a tool call."""
         call_id, begun_us = begun
         with self._lock:
             t_us = self.t_us
@@ -488,7 +487,7 @@ class CallLog:
 
 
 def failure_of(exc: BaseException) -> tuple[ExchangeOutcome, str]:
-    """What became of an exchange that raised. The name of the class is for the replay."""
+    """The outcome of an exchange that raised. The replay needs the name of the class."""
     name = type(exc).__name__
     if not isinstance(exc, Exception):  # a cancelled task, Ctrl-C
         return "client-gone", ""
@@ -500,8 +499,8 @@ class AnswerBody:
     """The body of an answer while it is recorded. It ends once.
 
     Args:
-        log: of the block.
-        number: of the exchange in it.
+        log: the log of the block.
+        number: the exchange in it.
         length: the ``content-length`` of the answer, if it has one.
     """
 
@@ -521,19 +520,19 @@ class AnswerBody:
             self._left -= len(data)
 
     def end(self, outcome: ExchangeOutcome, detail: str = "") -> None:
-        """Note how it ended."""
+        """Note the outcome."""
         if not self._ended:
             self._ended = True
             self._log.end(self._number, outcome, detail)
 
     def closed(self) -> None:
-        """The client reads no further; the answer may be complete all the same."""
+        """Note that the client reads no further; the answer may still be complete."""
         whole = self._left == 0 or self._tail.rstrip().endswith(_DONE)
         self.end("complete" if whole else "client-gone")
 
 
 class ItemsInMemory:
-    """The items of a log, as a reader of the proxy's journal gives them."""
+    """The items of a log, with the interface of the proxy's journal reader."""
 
     head = None
 
@@ -541,12 +540,12 @@ class ItemsInMemory:
         self._left = deque(items)
 
     def poll(self) -> Iterator[TapeItem]:
-        """Those that were not given yet."""
+        """The items that were not returned yet."""
         while self._left:
             yield self._left.popleft()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 # -- replaying ----------------------------------------------------------------------------
@@ -558,12 +557,12 @@ _SOME_ERROR = "Exception"
 
 
 class RecordedTool(msgspec.Struct, kw_only=True):
-    """The recorded call of a tool; ``outcome`` is None where it never ended.
+    """A recorded tool call; ``outcome`` is None if it never ended.
 
-    ``digests`` are those of its masked arguments (``SecretsOfCalls``), with a ``salt`` of their own
-    if the call comes from another recording that was joined to this one.
-    ``changed`` says that a fork has another outcome in its place, so that the tool does not run.
-    ``known`` is what is known of its exception: a trace may have the type or the message alone.
+    ``digests`` are the digests of its masked arguments (``SecretsOfCalls``), with a ``salt`` of
+    their own if the call comes from another recording that was joined to this one. ``changed``: a
+    fork has replaced the outcome, so the tool does not run. ``known`` are the known facts about its
+    exception: a trace may have only the type or only the message.
     """
 
     call_id: str
@@ -581,12 +580,12 @@ class RecordedTool(msgspec.Struct, kw_only=True):
 
 
 class SecretsOfCalls:
-    """Digests of what is masked in arguments of tools, so that two calls are told apart.
+    """Digests of masked values in tool arguments, which distinguish calls.
 
-    As for questions of a tape, what could be guessed has none (an empty text in its place).
+    As for questions of a tape, a value that could be guessed has an empty text instead of a digest.
 
     Args:
-        salt: of the cassette.
+        salt: the salt of the cassette.
         scrubber: makes a fresh scrubber.
     """
 
@@ -595,11 +594,11 @@ class SecretsOfCalls:
         self._known: dict[tuple[str, str], str] = {}
 
     def of(self, arguments: Any, *, salt: str = "") -> tuple[str, ...]:
-        """One digest for each masked text, in order; empty where nothing is masked.
+        """One digest for each masked text, in order; empty if nothing is masked.
 
         Args:
-            arguments: of the call.
-            salt: another one than that of the cassette.
+            arguments: the arguments of the call.
+            salt: a salt to use instead of the cassette's.
         """
         secrets = self._scrubber().secrets(arguments)
         return tuple(self._digest(salt or self._salt, one) for one in secrets)
@@ -617,7 +616,7 @@ class CallFault:
     """A fault of the provider, which strikes once.
 
     Args:
-        text: its name, and where it strikes: ``rate-limit``, ``stalled:5@2``.
+        text: its name, and its place: ``rate-limit``, ``stalled:5@2``.
 
     Raises:
         UsageError: there is no such fault, or a recorded answer cannot have it.
@@ -642,13 +641,13 @@ class CallFault:
         return struck_entry(exchanges, self.spec, self._fault, self._clock)
 
     def answer(self, question: Question, recorded: Hit) -> Hit:
-        """What the client gets in place of the recorded answer. It is met then."""
+        """The answer to give instead of the recorded one. The fault then counts as met."""
         note_met(os.environ)
         return self._fault.answer(question, recorded, self._clock)
 
 
 def fault_of_environment(environment: Mapping[str, str]) -> CallFault | None:
-    """The fault that a test run wants of this process; those of the terminal do not concern it.
+    """The fault that a test run requests for this process; faults of the terminal are ignored.
 
     Raises:
         UsageError: there is no such fault, or a recorded answer cannot have it.
@@ -665,23 +664,23 @@ class ServedCalls:
     """Answers the calls of a block from a cassette.
 
     Attributes:
-        divergences: what differed, in order; it never becomes shorter.
-        draws: those of the recording, in their order.
+        divergences: the differences, in order; it only grows.
+        draws: the draws of the recording, in order.
         waits: whether an answer may take time, because a live provider gives it.
         desk: answers model calls; ask it through ``ask_question``.
 
     Raises:
-        TapeError: somebody has changed the tape.
+        TapeError: the tape was changed.
 
     Args:
         cassette: open; its bodies are read while the block runs.
         declared: the values of this run that may differ: ``cwd``, ``home``, ``tmp``.
         order: ``strict``: a call that came after the end of another one in the recording may not
             come before it.
-        compare_secrets: masked values must be the recorded ones, where the tape can tell.
-        fault: what goes wrong with one answer of the provider.
+        compare_secrets: masked values must be the recorded ones, if the tape has their digests.
+        fault: a fault in one answer of the provider.
         scrubbed: masks a JSON value as the recording was masked.
-        scrubber: makes a fresh scrubber, as ``TapeDesk`` takes it.
+        scrubber: makes a fresh scrubber, as for ``TapeDesk``.
     """
 
     waits = False
@@ -745,7 +744,7 @@ class ServedCalls:
         self._mark_changed_tool(cassette)
 
     def _mark_changed_tool(self, cassette: Cassette) -> None:
-        """A child of a fork may have a result that no tool gave: that tool does not run."""
+        """In a child of a fork a result may not come from a tool: that tool does not run."""
         if "fork" not in (cassette.final.metadata or {}):
             return
         from ptycassette.agents.fork.places import ForkPlace  # noqa: PLC0415 - few are children
@@ -799,7 +798,7 @@ class ServedCalls:
     def _meant(self, upstream: str) -> str:
         """The recorded provider; one on this machine may have another port in each run.
 
-        It stands for any provider of an imported trace, in which no address may be.
+        For an imported trace without addresses it stands for any provider.
         """
         if upstream in self._upstreams or host_and_port(upstream)[0] not in _LOOPBACK:
             return upstream
@@ -829,7 +828,7 @@ class ServedCalls:
 
     @property
     def knows_tools(self) -> bool:
-        """Whether calls of tools are compared. A trace of model calls alone has none."""
+        """Whether tool calls are compared. A trace with only model calls has none."""
         return bool(self._tools) or not self._imported
 
     def tool(
@@ -837,9 +836,9 @@ class ServedCalls:
     ) -> RecordedTool | None:
         """The first recorded call of that tool with these arguments that is left.
 
-        None, and a divergence, if the recording does not have it. ``serve`` says that the tool
-        would not run again. ``defaults`` are arguments that the caller did not give: a trace has
-        what was given alone.
+        None, and a divergence, if the recording does not have it. With ``serve`` the tool does not
+        run again. ``defaults`` are arguments that the caller did not give: a trace has only given
+        ones.
         """
         del serve
         with self._lock:
@@ -884,7 +883,7 @@ class ServedCalls:
     def _alike(
         self, left: list[RecordedTool], arguments: Any, defaults: Collection[str] = ()
     ) -> list[RecordedTool]:
-        """The calls whose arguments are equal but for what is masked in them."""
+        """The calls whose arguments are equal except for masked parts."""
         masked = self._scrubbed(arguments)
         return [one for one in left if self._fits(one, masked, defaults)] or [
             one
@@ -893,7 +892,7 @@ class ServedCalls:
         ]
 
     def _of_these_secrets(self, alike: list[RecordedTool], arguments: Any) -> RecordedTool | None:
-        """The first of these calls whose masked values are those of the arguments."""
+        """The first of these calls whose masked values match the arguments."""
         if not alike:
             return None
         for one in alike:
@@ -909,7 +908,7 @@ class ServedCalls:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What could not be compared, and what became of the fault of this run."""
+        """The values that could not be compared, and the result of this run's fault."""
         tools = ", ".join(visible(name, limit=40) for name in dict.fromkeys(self._uncompared))
         of_tools = f"masked values in calls of {tools} could not be compared" if tools else ""
         return tuple(filter(None, (*self.desk.notes(), of_tools, self.fault_note)))
@@ -954,7 +953,7 @@ class ServedCalls:
 
     @property
     def fault_note(self) -> str:
-        """What became of the fault of this run; empty without one."""
+        """The result of this run's fault; empty without one."""
         if self._fault is None:
             return ""
         if self._struck is None:
@@ -963,19 +962,19 @@ class ServedCalls:
 
     @property
     def fingerprints(self) -> tuple[str, str]:
-        """Of what was asked and served in this run, and of the recording."""
+        """The fingerprints of this run and of the recording."""
         with self._lock:
             return self.desk.fingerprint(self._drawn), self.desk.expected_fingerprint
 
     # -- the whole ------------------------------------------------------------------------
 
     def add(self, kind: str, message: str) -> None:
-        """Add a divergence that is about no call of the recording."""
+        """Add a divergence that does not belong to a recorded call."""
         with self._lock:
             self._add(kind, message, seq=0, t_ms=0)
 
     def finish(self) -> None:
-        """Report what was recorded and never called. Behind a fault nothing is compared."""
+        """Report recorded calls that were never made. After a fault nothing is compared."""
         with self._lock:
             if self._struck is not None:
                 return
@@ -998,7 +997,7 @@ class ServedCalls:
         return sorted(left, key=lambda one: one[1])
 
     def _check_order(self, call: str, what: str, seq: int, t_us: int) -> None:
-        """Report a call that came before another one that had ended before it was recorded."""
+        """Report a call that came before another one which had ended before it in the recording."""
         if not self._strict or self._struck is not None:
             return
         ends = [
@@ -1057,7 +1056,7 @@ def served_headers(answer: Hit) -> list[tuple[str, str]]:
 
 
 def broken_answer(answer: Hit) -> tuple[str, str]:
-    """The name and the text of the exception that the recorded client got; both may be empty."""
+    """The name and the text of the recorded client's exception; both may be empty."""
     name, _, text = answer.entry.detail.partition(": ")
     return (name, text) if name.isidentifier() else ("", answer.entry.detail)
 
@@ -1065,7 +1064,7 @@ def broken_answer(answer: Hit) -> tuple[str, str]:
 def recorded_tools(events: list[ServiceEventRecord]) -> list[RecordedTool]:
     """The tool calls that the program made, in order.
 
-    A tape also has an event for each call that a model asked for. Those name their entry.
+    A tape also has an event for each call that a model asked for; such an event names its entry.
     """
     tools: list[RecordedTool] = []
     open_: dict[str, RecordedTool] = {}
@@ -1102,7 +1101,7 @@ def recorded_tools(events: list[ServiceEventRecord]) -> list[RecordedTool]:
 
 
 def _was_given(recorded: Any, asked: Any, defaults: Collection[str]) -> bool:
-    """Whether a trace has these arguments, by name or in their order, without the defaults."""
+    """Whether a trace has these arguments, by name or in order, without the defaults."""
     if recorded is None:  # they are not in it
         return True
     if not isinstance(asked, dict):
@@ -1126,7 +1125,7 @@ def _parsed(value: Any) -> Any:
 def is_masked_form(recorded: Any, live: Any) -> bool:
     """Whether a recorded JSON value is a live one with masks in place of some of its text.
 
-    The recorder may have masked what only another call of the session gives away.
+    The recorder may have masked values that only another call of the session reveals.
     """
     match recorded, live:
         case str(), str():
@@ -1144,7 +1143,7 @@ def is_masked_form(recorded: Any, live: Any) -> bool:
 
 
 def _is_masked_text(recorded: str, live: str) -> bool:
-    """Each mask stands for some text, the shortest that fits, so that this takes linear time."""
+    """Each mask matches the shortest text that fits, so that this takes linear time."""
     literals = _MASKS.split(recorded)
     if len(literals) == 1 or not live.startswith(literals[0]):
         return False

@@ -1,8 +1,8 @@
-"""Forks and blame from outside: a command, a test above all, runs the code of a recording again.
+"""Fork and blame code from outside: a command, usually a test, runs the code of a recording again.
 
-The command is the user's own, and nothing that a cassette holds is run. It finds the order for its
-fork by ``PTYCASSETTE_FORK`` (``forking``); its output is kept for the message where there is no
-fork.
+The command is the user's own, and nothing from the cassette is run. The command finds the order for
+its fork through ``PTYCASSETTE_FORK`` (``forking``). Its output is kept for the error message if it
+makes no fork.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _NEEDS_A_COMMAND = (
 
 
 def call_places(cassette: Cassette) -> Iterator[str]:
-    """The places at which a recording of code can be forked, in their order."""
+    """The places at which a recording of code can be forked, in order."""
     for step in _calls(cassette):
         yield f"{step.at}  {step.what}"
 
@@ -81,15 +81,14 @@ def fork_command(cassette: Cassette, target: Path, options: ForkOptions) -> Fork
     Args:
         cassette: the parent.
         target: the child, a new directory.
-        options: how; ``run.argv`` is the command, ``run.cwd`` its folder, ``run.copied`` one of
-            which it gets a copy, ``run.patience_s`` how long it may take beyond twice the recorded
-            time.
+        options: the options; ``run.argv`` is the command, ``run.cwd`` its folder, ``run.copied`` a
+            folder to copy for it, ``run.patience_s`` its time limit beyond twice the recorded time.
 
     Raises:
         UsageError: no command was given, or the change cannot apply there.
         NotFoundError: the recording has no such call.
-        DivergenceError: the code did not make the recorded calls up to the place, or never came
-            there.
+        DivergenceError: the code did not make the recorded calls up to the place, or never reached
+            it.
         SpawnError: the command cannot be started.
         WaitTimeoutError: it did not end in time, and has written no child.
     """
@@ -139,8 +138,8 @@ def blame_command(path: Path, options: BlameOptions) -> BlameReport:
 
     Args:
         path: the cassette.
-        options: how; ``fork.run`` as for ``fork_command``. With the oracle ``exit`` the outcome is
-            the status of the command.
+        options: the options; ``fork.run`` as for ``fork_command``. With the oracle ``exit`` the
+            outcome is the exit status of the command.
 
     Raises:
         CassetteError: as for ``blame`` and ``fork_command``.
@@ -152,7 +151,7 @@ def blame_command(path: Path, options: BlameOptions) -> BlameReport:
 
 
 def run_code(job: Job) -> Ran:
-    """One run of a blame."""
+    """Make one run of a blame."""
     return run_job(job, _fork_of, _said)
 
 
@@ -168,7 +167,7 @@ def _said(oracle: Oracle, child: Path, report: ForkReport) -> str | None:
 
 
 def _last_answer(path: Path) -> str:
-    """What the model said last; empty where it said nothing."""
+    """The text of the model's last answer; empty if it has none."""
     with open_cassette(path, check="manifest") as cassette:
         if not cassette.has_tape:
             return ""
@@ -180,7 +179,7 @@ def _last_answer(path: Path) -> str:
 
 
 def _model_and_tool_calls(cassette: Cassette) -> list[Step]:
-    """The steps that a blame changes: what was asked of a model, and every tool call."""
+    """The steps that a blame changes: every question to a model, and every tool call."""
     models = {step.at for step in steps_of(cassette)}
     return [step for step in _calls(cassette) if step.at.kind == "tool" or step.at in models]
 
@@ -211,7 +210,7 @@ def _calls(cassette: Cassette) -> list[Step]:
 
 
 def _result_text(tool: RecordedTool) -> str:
-    """A result as ``tool-result`` takes it."""
+    """A result in the form that ``tool-result`` takes."""
     if tool.outcome is None or tool.outcome.error:
         return ""
     output = tool.outcome.output
@@ -222,7 +221,7 @@ def _result_text(tool: RecordedTool) -> str:
 
 
 def _run(options: ForkOptions, folder: Path, *, limit_s: float) -> ExitStatus | None:
-    """Run the command to its end; None if that did not come. What it leaves running is ended."""
+    """Run the command; None if it did not end in time. Processes that it leaves are ended."""
     run_of = options.run
     cwd = run_of.cwd
     if run_of.copied is not None:
@@ -269,7 +268,7 @@ def _signal_name(number: int) -> str:
 
 
 def _uncaught(status: ExitStatus, output: Path) -> str:
-    """The class of the error that nothing caught, where Python reports one; else empty."""
+    """The class of the uncaught error that Python reports; empty if there is none."""
     if not status.code:
         return ""
     lines = _last_lines(output)
@@ -284,7 +283,7 @@ def _result_of(folder: Path, place: ForkPlace, status: ExitStatus | None) -> For
     """The report of the block.
 
     Raises:
-        CassetteError: the error of the block, or there was none that uses the cassette.
+        CassetteError: the error of the block, or no block uses the cassette.
     """
     try:
         data = read_plain(folder / "result", max_bytes=_MOST_RESULT)

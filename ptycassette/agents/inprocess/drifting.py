@@ -1,4 +1,4 @@
-"""What changed between two recordings of calls: their turns, aligned, exactly or in meaning."""
+"""Compare two recordings of calls: align their turns, and compare them exactly or by meaning."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Turn(msgspec.Struct, frozen=True, order=True):
     Attributes:
         seq: its place in the recording.
         what: ``model``, or ``tool`` and its name.
-        asked: what is new in the question, or the arguments.
-        said: the answer: text and tool calls, or the result; its status where it has no text.
-        end_seq: the place of the end of the answer; None where it never ended.
+        asked: the new part of the question, or the arguments.
+        said: the answer: text and tool calls, or the result; its status if it has no text.
+        end_seq: the place of the end of the answer; None if it never ended.
         failed: whether it is an error.
     """
 
@@ -80,7 +80,7 @@ def turns_in(cassette: Cassette) -> list[Turn]:
 
 
 def turns_if_valid(path: str | os.PathLike[str]) -> list[Turn] | None:
-    """The turns of a cassette that is to be replaced; None where there is no valid one."""
+    """The turns of a cassette that is to be replaced; None if there is no valid one."""
     try:
         return turns_of(path)
     except CassetteError:  # what is broken is recorded again, too
@@ -119,17 +119,17 @@ def _text(body: bytes) -> str:
 
 
 def has_turns(cassette: Cassette) -> bool:
-    """Whether turns are all that happened: no program, or none that showed anything."""
+    """Whether the recording consists of turns alone: no program, or one that showed nothing."""
     optional = cassette.manifest.optional or {}
     is_known = "in_process" in optional or ("imported" in optional and cassette.has_tape)
     return is_known and not cassette.output_size
 
 
 def drift(old: Comparable, new: Comparable) -> Drift:
-    """The changes between two recordings: byte by byte, or turn by turn where there is no screen.
+    """The changes between two recordings: byte by byte, or turn by turn if there is no screen.
 
     Args:
-        old: the path of a cassette, what ``open_cassette`` or ``use`` gives, or a ``Side``.
+        old: the path of a cassette, the result of ``open_cassette`` or ``use``, or a ``Side``.
             After ``rerecord`` a use is the new recording.
         new: another one.
 
@@ -146,7 +146,7 @@ def semantic_drift(
     threshold: float = DEFAULT_THRESHOLD,
     scorer: Scorer | None = None,
 ) -> Drift:
-    """The changes in meaning: ``scorer`` compares screens or turns, not bytes. As ``drift``.
+    """The changes in meaning: as ``drift``, but ``scorer`` compares screens or turns, not bytes.
 
     Raises:
         CassetteError: one cannot be opened.
@@ -159,7 +159,7 @@ def semantic_drift(
 
 
 def _turns_of_both(old: Comparable, new: Comparable) -> tuple[list[Turn], list[Turn]] | None:
-    """The turns of two recordings; None where neither is of turns alone."""
+    """The turns of two recordings; None unless one of them consists of turns alone."""
     with ExitStack() as stack:
         opened: list[Cassette] = []
         for one in (old, new):
@@ -186,9 +186,10 @@ def drift_of_turns(
 
     Args:
         old: the turns of the recording.
-        new: those of the new run.
-        threshold: answers that are less alike (0 to 1) changed; None to compare them exactly.
-        scorer: how much two texts are alike; that of ``semantic_match`` when None.
+        new: the turns of the new run.
+        threshold: answers with a lower similarity (0 to 1) count as changed; None to compare
+            exactly.
+        scorer: gives the similarity of two texts; that of ``semantic_match`` when None.
 
     Raises:
         ValueError: the threshold is out of range.
@@ -256,10 +257,10 @@ _BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 
 
 def with_turns(cassette: Cassette) -> Cassette:
-    """The cassette as it is shown to people.
+    """The cassette in the form that people see.
 
-    One with a screen or output is returned as it is. Of another one, this is a view on the same
-    open files: its turns are output. Whoever opened the cassette closes it.
+    A cassette with a screen or output is returned unchanged. Otherwise the result is a view on the
+    same open files in which turns are output. The code that opened the cassette closes it.
     """
     return _ShownTurns(cassette) if has_turns(cassette) else cassette
 
@@ -280,7 +281,7 @@ class _ShownTurns(Cassette):
 
     @cached_property
     def _texts(self) -> dict[int, bytes]:
-        """What is printed behind the event with a ``seq``."""
+        """The text to print after the event with each ``seq``."""
         found: dict[int, bytes] = {}
         for number, turn in enumerate(turns_in(self._source), 1):
             for seq, text in (
@@ -366,7 +367,7 @@ def _asked(turn: Turn) -> str:
 
 
 def _lines(label: str, text: str, *, style: str = "") -> bytes:
-    """The lines of a text, the first behind a label, with CR LF at their ends."""
+    """The lines of a text, each ended by CR LF, the first one after a label."""
     rows = [visible(row, limit=_MOST_LINE) for row in text.rstrip().split("\n")]
     if len(rows) > _MOST_LINES:
         rows[_MOST_LINES:] = [f"({len(rows) - _MOST_LINES} more lines)"]

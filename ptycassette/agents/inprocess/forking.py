@@ -1,8 +1,8 @@
-"""Forks of a block: its calls replayed up to a place, one thing changed there, a new recording.
+"""Fork a block: replay its calls up to a place, change one thing there, and record the rest.
 
 The engine is that of ``ptycassette fork``: a branch, its change, its tail. Here the code of the
-block is the program, and nothing is typed. ``ForkedCalls`` answers the calls, and notes all that
-passes, so that the child is recorded like any block. Another process orders a fork by a file that
+block is the program, and nothing is typed. ``ForkedCalls`` answers the calls and notes all traffic,
+so that the child is recorded like any block. Another process orders a fork by a file that
 ``PTYCASSETTE_FORK`` names: the first block that uses this very cassette is forked.
 """
 
@@ -67,20 +67,20 @@ _NO_FAILURES = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 class TapeFork(msgspec.Struct, frozen=True, kw_only=True):
-    """A fork of a block of ``use_tape``: where, what is changed, who answers afterwards.
+    """A fork of a block of ``use_tape``: the place, the change, and the source of later answers.
 
     Attributes:
         at: ``tape:2``, a request; ``tool:1``, a tool call; or ``3``, the third call of both kinds.
-            ``ptycassette fork --places CASSETTE`` lists them. Empty where ``fault`` has it.
+            ``ptycassette fork --places CASSETTE`` lists them. Empty if ``fault`` has the place.
         change: ``response=TEXT``, ``response=@FILE``, ``tool-result=TEXT``, ``swap=tape:N``,
             ``model=NAME``, ``ask``, or ``none`` (docs/fork.md).
-        fault: in place of ``change``, a fault of the provider: ``truncated@2``.
-        tail: who answers the requests after the change: ``scripted``, ``held``, ``fake`` or
-            ``live``.
-        script: for ``scripted``: answers, in place of the recorded ones (docs/fake-provider.md).
+        fault: instead of ``change``, a fault of the provider: ``truncated@2``.
+        tail: the source of answers after the change: ``scripted``, ``held``, ``fake`` or ``live``.
+        script: for ``scripted``: answers to use instead of the recorded ones
+            (docs/fake-provider.md).
         child: the new cassette. A relative path is beside the parent. None to write none.
         overwrite: replace a cassette that is there.
-        live: for ``live``: whom to ask, and what you agree to.
+        live: for ``live``: the provider, and what may be sent to it.
     """
 
     at: str = ""
@@ -93,7 +93,7 @@ class TapeFork(msgspec.Struct, frozen=True, kw_only=True):
     live: LiveTerms = LiveTerms()
 
     def options(self) -> ForkOptions:
-        """As the engine takes it.
+        """The options for the engine.
 
         Raises:
             UsageError: the place, the change or the fault is wrong.
@@ -128,11 +128,11 @@ class TapeFork(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ForkOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """A fork that another process wants.
+    """A fork that another process orders.
 
     Attributes:
-        manifest_sha256: of the cassette.
-        at, change, tail, script, live: as of ``TapeFork``.
+        manifest_sha256: the digest of the cassette's manifest.
+        at, change, tail, script, live: as in ``TapeFork``.
         child: the new cassette.
         result: the file that the block writes ``ForkResult`` to.
     """
@@ -162,7 +162,7 @@ class ForkOrder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of an ordered fork: a report, or an error by its class, message and hint."""
+    """The result of an ordered fork: a report, or an error by its class, message and hint."""
 
     report: ForkReport | None = None
     error: tuple[str, str, str] | None = None
@@ -173,7 +173,7 @@ def ordered_fork(path: Path, environment: Mapping[str, str]) -> ForkOrder | None
 
     Raises:
         CassetteError: the order cannot be read.
-        UsageError: it was carried out already, so two blocks use this cassette.
+        UsageError: it was already carried out, so two blocks use this cassette.
     """
     place = environment.get(FORK_VARIABLE)
     if not place:
@@ -245,26 +245,26 @@ def checked_options(cassette: Cassette, options: ForkOptions) -> ForkOptions:
 
 
 class _ForkedTool(RecordedTool, kw_only=True):
-    """A tool call of a forked block. ``original`` is what its result is compared with."""
+    """A tool call of a forked block. ``original`` is the recorded call to compare with."""
 
     begun: tuple[str, int]
     original: RecordedTool | None = None
 
 
 class ForkedCalls(ServedCalls):
-    """Answers the calls of a block from a cassette up to a place, and from a tail behind it.
+    """Answers the calls of a block from a cassette up to a place, and from a tail after it.
 
     Args:
         cassette: the parent; open.
-        options: where, what, and who answers afterwards.
-        head: of the child.
+        options: the place, the change and the tail.
+        head: the head of the child.
         child: the new cassette; None to write none.
-        served: as for ``ServedCalls``, but ``fault``.
+        served: as for ``ServedCalls``, except ``fault``.
 
     Raises:
         NotFoundError, UsageError: as ``checked_options``.
         ExistsError: the child is there, and may not be replaced.
-        ApprovalNeededError: nobody has agreed to what a live tail would send.
+        ApprovalNeededError: a live tail would send something without an approval.
     """
 
     def __init__(
@@ -293,7 +293,7 @@ class ForkedCalls(ServedCalls):
             raise
 
     def _wire(self, cassette: Cassette, change: Change) -> None:
-        """Have the branch answer as the change and the tail say."""
+        """Connect the branch to the change and the tail."""
         clock = MonotonicClock()
         places = {"cwd": str(current_dir()), "home": os.environ.get("HOME", "")}
         options = self.options
@@ -330,7 +330,7 @@ class ForkedCalls(ServedCalls):
     # -- calls ----------------------------------------------------------------------------
 
     def ask_question(self, question: Question) -> Hit | Miss:
-        """See ``ServedCalls.ask_question``; what passes is noted."""
+        """See ``ServedCalls.ask_question``; the traffic is noted."""
         if question.kind != "http":
             return Miss(asked="a WebSocket", reason="a fork of use_tape has none")
         number = self.log.ask(self._noted(question))
@@ -342,7 +342,7 @@ class ForkedCalls(ServedCalls):
         return answer
 
     def from_parent(self, question: Question) -> Hit | Miss:
-        """The recorded answer. What differs before the change is a divergence."""
+        """The recorded answer. A difference before the change is a divergence."""
         if self.origin is None:
             return super().ask_question(question)
         with self._lock:
@@ -355,7 +355,7 @@ class ForkedCalls(ServedCalls):
     def tool(
         self, name: str, arguments: Any, *, serve: bool = False, defaults: Collection[str] = ()
     ) -> RecordedTool | None:
-        """See ``ServedCalls.tool``. Behind the change nothing is a divergence."""
+        """See ``ServedCalls.tool``. After the change nothing is a divergence."""
         begun = self.log.begin_tool(name, arguments)
         if self.origin is None:
             found = super().tool(name, arguments, defaults=defaults)
@@ -400,7 +400,7 @@ class ForkedCalls(ServedCalls):
         self.log.note(draw_event(draw))
 
     def _note_fork(self) -> None:
-        """All that was noted until now is the verified prefix."""
+        """Mark everything that was noted so far as the verified prefix."""
         with self._lock:
             options = self.options
             self.origin = ForkRecord(
@@ -418,7 +418,7 @@ class ForkedCalls(ServedCalls):
             self.log.note(msgspec.to_builtins(self.origin))
 
     def _noted(self, question: Question) -> Asked:
-        """A question as the child has it: asked of the recorded provider."""
+        """A question in the child's form: sent to the recorded provider."""
         upstream = self._meant(question.upstream) or self.desk.upstream(question.target)
         return Asked(
             method=question.method,
@@ -446,7 +446,7 @@ class ForkedCalls(ServedCalls):
         """Publish the child, and report.
 
         Args:
-            raised: what left the block, if anything did.
+            raised: the exception that left the block, if any.
 
         Raises:
             DivergenceError: the calls were not the recorded ones, or ended before the place.
@@ -482,11 +482,11 @@ class ForkedCalls(ServedCalls):
 
 
 class ForkedBlock:
-    """The end of a forked block: its child, its report, and the answer to who ordered it.
+    """The end of a forked block: its child, its report, and the result for the ordering process.
 
     Args:
-        calls: of the block.
-        order: of another process; None where the code itself wants the fork.
+        calls: the calls of the block.
+        order: the order of another process; None if the code itself forks.
     """
 
     def __init__(self, make: Callable[[], ForkedCalls], order: ForkOrder | None) -> None:
@@ -503,7 +503,7 @@ class ForkedBlock:
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
-        """Tell an error before it goes on."""
+        """Write an error for the ordering process before it is raised further."""
         try:
             yield
         except CassetteError as exc:
@@ -520,7 +520,7 @@ class ForkedBlock:
 
 
 class _Desk:
-    """The parent's tape, as a ``Branch`` asks it."""
+    """The parent's tape, with the interface that ``Branch`` uses."""
 
     def __init__(self, calls: ForkedCalls) -> None:
         self._calls = calls
@@ -531,17 +531,17 @@ class _Desk:
         return self._calls.from_parent(question)
 
     def fingerprint(self) -> str:
-        """Nothing: the calls compute it where they note the fork."""
+        """Empty: the calls compute it when they note the fork."""
         return ""
 
 
 def is_failure(raised: BaseException) -> bool:
-    """Whether a block that ended so is a run that counts: it failed, and nobody interrupted it."""
+    """Whether a run that ended with this exception counts: it failed, and was not interrupted."""
     return not isinstance(raised, _NO_FAILURES)
 
 
 def _cut(entries: Sequence[TapeEntry], at: int | None) -> Cut:
-    """A recording without inputs, cut at a request, or at none."""
+    """A recording without inputs, cut at a request, or at no place."""
     return Cut(
         prefix=(), here=(), rest=(), before=frozenset(), entry=at, last_us=0,
         end_us=max((one.t_us for one in entries), default=0),
@@ -571,7 +571,7 @@ def _forked_tool(
 
 
 def _changed_outcome(recorded: ToolOutcome | None, value: str) -> ToolOutcome:
-    """A tool's result as it was given: a text where the recorded one is one, else JSON if it is."""
+    """A tool's changed result: a text if the recorded one is a text, else JSON if it parses."""
     old = None if recorded is None else recorded.output
     if isinstance(old, str):
         return ToolOutcome(output=value)
@@ -582,7 +582,7 @@ def _changed_outcome(recorded: ToolOutcome | None, value: str) -> ToolOutcome:
 
 
 def _now(answer: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that waits for nothing."""
+    """The result of a coroutine that never waits."""
     try:
         answer.send(None)
     except StopIteration as done:
@@ -593,7 +593,7 @@ def _now(answer: Coroutine[Any, Any, T]) -> T:
 
 
 def _in_a_loop(source: AnswerSource) -> AnswerSource:
-    """A source that is asked in an event loop of its own; the caller waits."""
+    """A source that runs in an event loop of its own; the caller waits."""
 
     async def ask(question: Question) -> Hit | Miss:
         async def asked() -> Hit | Miss:

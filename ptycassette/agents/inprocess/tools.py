@@ -1,6 +1,6 @@
-"""Tool calls of an agent in this process: a decorator, and a context for code that has no function.
+"""Record tool calls of an agent in this process: a decorator, and a context manager.
 
-Outside of a block of ``use_tape`` both do nothing but call.
+Outside of a block of ``use_tape`` both only run the tool.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def tape_tool(
     """Record the calls of a function as tool calls; a decorator, for coroutine functions too.
 
     Args:
-        function: given by Python where the decorator has no arguments.
-        name: of the tool; the function's own when None.
+        function: given by Python if the decorator has no arguments.
+        name: the name of the tool; the function's own when None.
         replay: in mode replay, ``run``: the tool runs, and its result is compared with the
             recorded one; ``serve``: it does not run, and gives its recorded result or raises its
             recorded exception.
@@ -114,7 +114,7 @@ def _decorated(
 class ToolCall:
     """A tool call that is under way; set ``result`` before the block ends.
 
-    ``recorded`` is the recorded outcome where it is served.
+    ``recorded`` is the recorded outcome if it is served.
     """
 
     def __init__(self, recorded: ToolOutcome | None = None) -> None:
@@ -163,7 +163,7 @@ def _tool_call(
 
 
 def _typed(function: Callable[..., Any], output: Any) -> Any:
-    """A recorded result in the type that the function declares, where msgspec or pydantic can."""
+    """A recorded result in the declared type, if msgspec or pydantic can convert it."""
     try:
         hint = get_type_hints(function).get("return", Any)
     except Exception:  # noqa: BLE001 - a name that exists for type checkers alone

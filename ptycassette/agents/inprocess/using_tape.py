@@ -1,4 +1,4 @@
-"""``use_tape``: the model and tool calls of a block of code, recorded, replayed or live.
+"""``use_tape``: record, replay or pass on the model and tool calls of a block of code.
 
 ::
 
@@ -15,11 +15,8 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import platform
-import secrets
 import tempfile
 import threading
-import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
@@ -68,10 +65,6 @@ from ptycassette.model.records import (
 )
 from ptycassette.model.screen import Size
 from ptycassette.model.tape import TapeEntry
-from ptycassette.recording.io.finalising import Finaliser
-from ptycassette.recording.io.options import architecture, system, timestamp
-from ptycassette.recording.tape_option import TAPE_OPTION
-from ptycassette.recording.tape_source import TapeSource
 from ptycassette.replaying.divergence import (
     CALL_CHANGED,
     Divergence,
@@ -85,14 +78,12 @@ from ptycassette.replaying.io.watched_uses import (
     announce_recording,
     announce_use,
 )
-from ptycassette.scrub.session import default_scrubber
 from ptycassette.seal.io.policy import require_seal
 from ptycassette.system.files.locks import temporary_folder
 from ptycassette.system.files.state_dirs import current_dir
 from ptycassette.system.ownership import owned_context
 from ptycassette.tape.draws import Draw, Draws, RecordedDraws
 from ptycassette.tape.io.draw_log import MachineDraws
-from ptycassette.tape.io.price_table import load_prices
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.version import __version__
@@ -113,13 +104,12 @@ __all__ = ["OpenTape", "TapeResult", "UseTape", "use_tape"]
 
 
 class TapeResult(msgspec.Struct, kw_only=True):
-    """The result of a block. It is filled during the block, and complete when it is left.
+    """The result of a block. It is filled during the block, and complete when the block is left.
 
     ``action`` is what was done in this mode, ``recorded`` whether that published a cassette, and
-    ``over`` whether the block was left. ``rerecord``, and ``rewrite`` where it replaced a
-    cassette, set ``drift``. ``fork`` is the report of a fork. ``fingerprint`` is computed from
-    what was asked and served in this run; a replay of the whole recording has
-    ``expected_fingerprint``.
+    ``over`` whether the block was left. ``rerecord`` sets ``drift``, and so does ``rewrite`` if it
+    replaced a cassette. ``fork`` is the report of a fork. ``fingerprint`` is computed from the
+    questions and answers of this run; a replay of the whole recording has ``expected_fingerprint``.
     """
 
     action: Action
@@ -139,11 +129,11 @@ class TapeResult(msgspec.Struct, kw_only=True):
     rerun: None = None
 
     def semantic_drift(self, threshold: float = 0.75, scorer: Scorer | None = None) -> Drift:
-        """What changed in meaning, after ``rerecord`` and ``rewrite``.
+        """The changes in meaning, after ``rerecord`` and ``rewrite``.
 
         Args:
-            threshold: texts that are less alike (0 to 1) changed.
-            scorer: says how much two texts are alike; that of ``semantic_match`` when None.
+            threshold: texts with a lower similarity (0 to 1) count as changed.
+            scorer: gives the similarity of two texts; that of ``semantic_match`` when None.
 
         Raises:
             RuntimeError: nothing was recorded to compare.
@@ -159,7 +149,7 @@ class TapeResult(msgspec.Struct, kw_only=True):
 class BegunTool:
     """A tool call that is under way. ``recorded`` is its recorded outcome, in replay.
 
-    ``changed`` says that a fork has changed it, so that the tool does not run.
+    ``changed``: a fork has changed the call, so the tool does not run.
     """
 
     def __init__(
@@ -175,7 +165,7 @@ class BegunTool:
 
 
 class OpenTape:
-    """What ``use_tape`` gives to its block.
+    """The tape of a block of ``use_tape``.
 
     Attributes:
         path: the cassette.
@@ -199,15 +189,16 @@ class OpenTape:
 
     @property
     def passes(self) -> bool:
-        """Whether calls go on as if there were no tape (mode ``live``)."""
+        """Whether calls pass as if there were no tape (mode ``live``)."""
         return self._log is None and self._served is None
 
     @property
     def environment(self) -> Mapping[str, str]:
         """Variables for programs that the block starts, and for clients that are not recorded.
 
-        They point them at an HTTP proxy on this machine, which starts when this is first asked
-        for. In replay the proxy answers from the cassette. None are needed in mode ``live``.
+        They point to an HTTP proxy on this machine, which starts at the first use of this property.
+        In replay the proxy answers from the cassette. The variables are not needed in mode
+        ``live``.
 
         Raises:
             UsageError: the extra ``tape`` is not installed.
@@ -227,26 +218,26 @@ class OpenTape:
 
     @property
     def draws(self) -> Draws:
-        """The clock and the chance of the block: recorded, and served in the same order.
+        """The clock and random source of the block: recorded, and served in the same order.
 
-        It is for one thread of the block.
+        Use it in one thread of the block only.
         """
         side = self._log or self._served
         return RecordedDraws(MachineDraws(), keep=_keep_nothing) if side is None else side.draws
 
     @property
     def hidden(self) -> dict[str, Any]:
-        """What the scrubber must know of the proxy of programs."""
+        """The secrets of the proxy for programs, for the scrubber."""
         found = self._programs
         return {} if found is None else {"secrets": list(found.secrets), "address": found.address}
 
     def is_own_proxy(self, netloc: str | None) -> bool:
-        """Whether a client sends through the proxy of the block, which notes its calls itself."""
+        """Whether a client sends through the proxy of the block, which notes the calls itself."""
         found = self._programs
         return found is not None and bool(netloc) and netloc == found.address
 
     def ask(self, asked: Asked) -> CallLog | Hit | Miss:
-        """The recorded answer to a request, or the log that its own answer goes to.
+        """The recorded answer to a request, or the log for its real answer.
 
         Raises:
             SessionClosedError: the block was left.
@@ -264,17 +255,17 @@ class OpenTape:
 
     @property
     def waits(self) -> bool:
-        """Whether an answer may take time: a fork asks a live provider."""
+        """Whether an answer may take time, because a fork asks a live provider."""
         return self._served is not None and self._served.waits
 
     def forked(self, owner: Any) -> Callable[[], None]:
-        """A task, thread or ``Work`` is begun; the last two call what this returns first."""
+        """Note a new task, thread or ``Work``; the last two first call the returned function."""
         return _nothing if self._log is None else self._log.fork(owner)
 
     def begin_tool(
         self, name: str, arguments: Any, *, serve: bool, defaults: Collection[str] = ()
     ) -> BegunTool:
-        """Note or find the call of a tool; ``serve`` says that it does not run in replay.
+        """Note or find a tool call; with ``serve`` the tool does not run in replay.
 
         ``defaults`` are arguments that the caller did not give.
 
@@ -297,7 +288,7 @@ class OpenTape:
         )
 
     def report_further_reading(self, entry: TapeEntry) -> None:
-        """The client reads on where the recorded one had stopped, so nothing is there for it."""
+        """Report a client that reads on where the recorded one stopped, so that no data is left."""
         if self._served is not None:
             self._served.add(
                 CALL_CHANGED.name,
@@ -306,7 +297,7 @@ class OpenTape:
             )
 
     def close(self) -> None:
-        """The block is left: nothing is answered any more."""
+        """Leave the block: from now on nothing is answered."""
         with self._lock:
             self._over = True
         if self._programs is not None:
@@ -314,10 +305,10 @@ class OpenTape:
 
 
 class UseTape:
-    """See ``use_tape``, which makes it. A context manager, an async one, and a decorator.
+    """The result of ``use_tape``: a context manager, an async one, and a decorator.
 
     Attributes:
-        result: of the last block that was entered in this context.
+        result: the result of the last block that was entered in this context.
     """
 
     def __init__(  # noqa: PLR0913 - one for each thing that ``use_tape`` takes
@@ -349,7 +340,7 @@ class UseTape:
 
     @property
     def path(self) -> Path:
-        """The cassette: what was given, or where it was found, or will be recorded."""
+        """The cassette: the given path, the found file, or the file to record."""
         return self._found()[0]
 
     def _found(self) -> tuple[Path, tuple[Path, ...]]:
@@ -360,7 +351,7 @@ class UseTape:
         """The result of the last block.
 
         Raises:
-            RuntimeError: it was not entered in this context.
+            RuntimeError: no block was entered in this context.
         """
         found = self._result.get()
         if found is None:
@@ -493,7 +484,7 @@ class UseTape:
 
     @contextmanager
     def _recorded(self, path: Path, result: TapeResult) -> Iterator[OpenTape]:
-        """A recording is published only if its block succeeded and called something."""
+        """Publish a recording only if its block succeeded and made a call."""
         from ptycassette.agents.inprocess import drifting  # noqa: PLC0415 - replay does without
 
         if result.action == "rerecord" and not path.exists():
@@ -529,7 +520,7 @@ class UseTape:
     def _forked(
         self, path: Path, result: TapeResult, order: ForkOrder | None
     ) -> Iterator[OpenTape]:
-        """The change is made in replay; the child is written whatever came of the block then."""
+        """Make the change in replay; write the child however the block ends."""
         from ptycassette.agents.inprocess import forking  # noqa: PLC0415 - few blocks are
 
         fork = self._fork if order is None else order.fork
@@ -560,7 +551,7 @@ class UseTape:
                 raise raised
 
     def _serving(self) -> dict[str, Any]:
-        """How recorded calls are found."""
+        """The options for finding recorded calls."""
         return {
             "declared": _declared(),
             "order": self._order,
@@ -593,7 +584,7 @@ class UseTape:
 
     @staticmethod
     def _blame(exc: BaseException, found: list[Divergence], path: Path) -> None:
-        """A body that failed after a divergence failed because of it."""
+        """Attribute the failure of a body to an earlier divergence."""
         if isinstance(exc, DivergenceError):
             return
         if isinstance(exc, Exception):
@@ -619,7 +610,7 @@ class UseTape:
 
 
 def _nothing() -> None:
-    """There is no recording whose calls have an order."""
+    """Do nothing, because there is no recorded order of calls."""
 
 
 def _keep_nothing(draw: Draw) -> None:
@@ -627,7 +618,7 @@ def _keep_nothing(draw: Draw) -> None:
 
 
 def _declared() -> dict[str, str]:
-    """What differs between runs by its nature, for the matcher."""
+    """Values that naturally differ between runs, for the matcher."""
     return {
         "home": os.environ.get("HOME", ""),
         "cwd": str(current_dir()),
@@ -643,7 +634,7 @@ def _scrubber() -> SessionScrubber:
 
 
 def _scrubbed_as_recorded(value: Any) -> Any:
-    """A JSON value as the recording has it; asked for only where values differ."""
+    """A JSON value, masked like the recording; used only if values differ."""
     from ptycassette.scrub.io.setup import session_scrubber  # noqa: PLC0415 - 0.1 s
 
     home = os.environ.get("HOME")
@@ -677,25 +668,24 @@ def use_tape(
             recorded beside the test file, elsewhere in the current folder.
         mode: ``replay`` (the default; no network), ``auto``, ``record``, ``rewrite``,
             ``rerecord`` or ``live``; the environment's PTYCASSETTE_MODE when None. In a test run
-            the option ``--ptycassette-mode`` is stronger than both. ``rerun`` is ``replay`` here.
+            the option ``--ptycassette-mode`` overrides both. ``rerun`` is ``replay`` here.
         order: ``strict``: a call that came after the end of another one in the recording may
             not come before it; ``loose``: any order.
         lenient: continue after a divergence, and do not fail; ``result.divergences`` has it.
         allow_unplayed: allow the block to end before all recorded calls were made.
         follow_links: in replay, whether the cassette or its files may be links; when None,
             whether PTYCASSETTE_FOLLOW_LINKS is 1.
-        fault: in replay, what goes wrong with one answer of the provider, as ``rate-limit@2``;
+        fault: in replay, a fault in one answer of the provider, such as ``rate-limit@2``;
             docs/faults.md lists them. A client that asks again gets the recorded answer.
-            Behind the fault nothing is compared, and ``result.notes`` has where it struck.
-        fork: replay up to a place, in every mode, change one thing there, and record what follows
-            as a new cassette. Behind the change nothing is compared; ``result.fork`` has the
-            report.
+            After the fault nothing is compared, and ``result.notes`` has its place.
+        fork: replay up to a place, in every mode, change one thing there, and record the rest as a
+            new cassette. After the change nothing is compared; ``result.fork`` has the report.
 
     Raises:
         UsageError: the mode, the fault or the fork is wrong.
         ValueError: the order is unknown.
 
-    Entering raises what opening a cassette raises. Leaving raises ``DivergenceError`` when the
+    Entering raises the errors of opening a cassette. Leaving raises ``DivergenceError`` if the
     block did not make the recorded calls, even if the code has swallowed the error of a call.
     """
     if order not in get_args(Order):
@@ -721,8 +711,8 @@ class Programs:
 
     Attributes:
         environment: variables that point a program at it.
-        secrets: what the environment holds that nobody may learn.
-        address: host and port, which are others in each recording.
+        secrets: secret values in the environment.
+        address: host and port, which change with each recording.
     """
 
     def __init__(self) -> None:
@@ -738,7 +728,7 @@ class Programs:
         self.address = ""
 
     def close(self) -> None:
-        """End it. Does nothing the second time."""
+        """End the proxy. Does nothing the second time."""
         self._stack.close()
 
 
@@ -819,6 +809,15 @@ def head_of(target: Path) -> SessionMeta:
 
     There is no program and no terminal: the command is empty, and all streams are ``null``.
     """
+    import platform  # noqa: PLC0415 - only the modes that record load it
+    import uuid  # noqa: PLC0415 - as above
+
+    from ptycassette.recording.io.options import (  # noqa: PLC0415 - as above
+        architecture,
+        system,
+        timestamp,
+    )
+
     environment = dict(os.environ)
     number = str(uuid.uuid4())
     option = {"version": 1, "python": platform.python_version(), "salt": number}
@@ -848,18 +847,26 @@ def publish(
     hidden: Mapping[str, Any],
     metadata: dict[str, Any] | None = None,
 ) -> Manifest:
-    """Scrub, verify and publish the calls. A cassette that is there is replaced.
+    """Scrub, verify and publish the calls. An existing cassette is replaced.
 
     Args:
-        head: as it was when the block began.
-        log: of the block, which is over.
-        target: where the cassette will be.
-        hidden: what the scrubber must know of the proxy of programs.
-        metadata: of the final record.
+        head: the head from the beginning of the block.
+        log: the log of the block, which is over.
+        target: the path of the cassette.
+        hidden: secrets of the proxy for programs, for the scrubber.
+        metadata: metadata for the final record.
 
     Raises:
-        CassetteError: nothing was published; the message says why.
+        CassetteError: nothing was published; the message gives the reason.
     """
+    import secrets  # noqa: PLC0415 - only the modes that record load it
+
+    from ptycassette.recording.io.finalising import Finaliser  # noqa: PLC0415 - as above
+    from ptycassette.recording.tape_option import TAPE_OPTION  # noqa: PLC0415 - as above
+    from ptycassette.recording.tape_source import TapeSource  # noqa: PLC0415 - as above
+    from ptycassette.scrub.session import default_scrubber  # noqa: PLC0415 - as above
+    from ptycassette.tape.io.price_table import load_prices  # noqa: PLC0415 - as above
+
     end = Finished(t_us=log.t_us, metadata=metadata)
     secrets_of = SecretsOfCalls(head.options[IN_PROCESS_OPTION]["salt"], default_scrubber)
     notes = [_with_digests(note, secrets_of) for note in log.notes]
@@ -880,7 +887,7 @@ def publish(
 
 
 def _with_digests(note: JournalEvent, secrets_of: SecretsOfCalls) -> JournalEvent:
-    """The call of a tool with digests of its masked arguments."""
+    """A tool call with digests of its masked arguments."""
     match note:
         case Noted(payload={"type": "tool-call", "arguments": arguments}):
             digests = secrets_of.of(arguments)

@@ -1,1 +1,1 @@
-"""The real program run again offline: typed at by screen, answered from its tape, compared."""
+"""Run the real program again offline: replay its input, answer from its tape, compare."""

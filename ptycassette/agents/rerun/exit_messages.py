@@ -1,8 +1,8 @@
-"""Messages that a program prints only in some runs while it ends. Pure.
+"""Remove messages that a program prints only in some runs while it ends. Pure.
 
-Its profile declares them (``screens.at_exit``). They are left out of the last screen alone, so a
-screen on which a key was typed is compared whole. What such a message pushed off the screen is
-missing, and is found as a difference. So is a stack whose message is not above it.
+Its profile declares them (``screens.at_exit``). They are removed only from the last screen; a
+screen on which a key was typed is compared whole. Text that such a message pushed off the screen is
+missing, and is reported as a difference. So is a stack trace whose message is not above it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _ROWS_ABOVE = 1000  # a message of which more has scrolled off is compared
 def without_exit_messages(
     rows: Sequence[str], messages: Sequence[ExitMessage], above: Sequence[str] = ()
 ) -> tuple[list[str], list[str]]:
-    """The rows without these messages, and the names of the messages that were there.
+    """The rows without these messages, and the names of the messages that were found.
 
-    A message is its first row, the rows of it that follow, and one blank row behind them.
+    A message is its first row, the rows that follow it, and one blank row after them.
 
     Args:
-        rows: of the last screen.
-        messages: in the order in which they are looked for.
+        rows: the rows of the last screen.
+        messages: in the order in which they are searched.
         above: the rows that scrolled off the screen, the oldest first: a message may begin there.
     """
     left, gone = list(rows), list(above)
@@ -43,9 +43,9 @@ def without_exit_messages(
 def from_farewell(
     recorded: Sequence[str], now: Sequence[str], farewell: str
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Two last screens from the row on that ``farewell`` matches, where both have such a row.
+    """Two last screens from the row that matches ``farewell``, if both have such a row.
 
-    What is above it may have been painted once more while the program ended, or not.
+    The rows above it may or may not have been painted once more while the program ended.
     """
     if not farewell:
         return recorded, now
@@ -60,7 +60,7 @@ def from_farewell(
 
 
 def may_begin_above(rows: Sequence[str], messages: Sequence[ExitMessage]) -> bool:
-    """Whether the first row may be the rest of a message: then what was above it is needed."""
+    """Whether the first row may be the rest of a message; then the rows above it are needed."""
     return any(file_pattern(message.rows).found(row) for message in messages for row in rows[:1])
 
 
@@ -68,8 +68,8 @@ def scrolled_off(events: Iterable[Event], size: Size) -> tuple[str, ...]:
     """The rows that scrolled off the screen by the end of a recording, the oldest first.
 
     Args:
-        events: all of it.
-        size: of its terminal when it began.
+        events: all events.
+        size: the size of its terminal at the beginning.
     """
     emulator = PyteEmulator(size, scrollback=_ROWS_ABOVE)
     for event in events:
@@ -83,7 +83,7 @@ def scrolled_off(events: Iterable[Event], size: Size) -> tuple[str, ...]:
 def _without(
     above: Sequence[str], rows: Sequence[str], message: ExitMessage
 ) -> tuple[list[str], list[str]]:
-    """What is left above the screen and on it."""
+    """The rows that are left above the screen and on it."""
     first, more = file_pattern(message.first), file_pattern(message.rows)
     gone: list[str] = []
     kept: list[str] = []

@@ -1,8 +1,8 @@
-"""When a piece of a recorded answer may be sent in a new run. Pure.
+"""Decide when a piece of a recorded answer may be sent in a new run. Pure.
 
-Nothing waits for the clock. A piece that came after an input in the recording is sent only after
-that input was sent again: so a user who typed while an answer was still coming types into the
-same answer again, however fast either side is.
+The decision does not use the clock. A piece that came after an input in the recording is sent only
+after that input was sent again. So a user who typed while an answer was still arriving types into
+the same answer again, however fast either side is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 
 class Gates:
-    """Counts the inputs that were sent, against the times of the recording.
+    """Counts the inputs that were sent, and compares them with the times of the recording.
 
     Args:
         inputs_us: when each input was sent in the recording, in order.

@@ -1,4 +1,4 @@
-"""What a new run of the real program showed, held against its recording. Pure."""
+"""Match the questions of a new run of the real program, and report all differences. Pure."""
 
 from __future__ import annotations
 
@@ -7,36 +7,19 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import unified_diff
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
-from ptycassette.agents.harness.fake.engine import FakeProvider
-from ptycassette.agents.harness.fake.script import (
-    HttpRequest,
-    Part,
-    PlannedAnswer,
-    Reply,
-    Script,
-    TokenCounts,
-)
-from ptycassette.model.ports import Clock
 from ptycassette.model.records import ExitStatus, decoded_json, objects_in, same_version
-from ptycassette.model.tape import Chunk, TapeAnswer, TapeEntry
+from ptycassette.model.tape import TapeEntry
 from ptycassette.model.visible_text import printable
 from ptycassette.scrub.masked_places import masked_places
-from ptycassette.tape.consent.terms import body_without
 from ptycassette.tape.draws import Draw
 from ptycassette.tape.matching.checking import published_fingerprint, tape_damage, tape_fingerprint
 from ptycassette.tape.matching.matcher import Hit, Matcher
 from ptycassette.tape.matching.misses import Miss, TapeExchange
 from ptycassette.tape.matching.question import SECRET, Question, Rules
-from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses, sse
-from ptycassette.tape.providers.answers import answer_of, api_of, usage_of
-from ptycassette.tape.providers.neutral import Call, Stop
-from ptycassette.tape.providers.openai_responses import PREVIOUS
 
 if TYPE_CHECKING:
     from ptycassette.scrub.session import SessionScrubber
@@ -48,8 +31,8 @@ _MOST_ROWS = 12
 class RequestMiss(msgspec.Struct, frozen=True, kw_only=True):
     """A question that is not on the tape.
 
-    ``nearest`` is the entry that is most like it, None when none is left; ``differences`` say at
-    which places of the body, scrubbed.
+    ``nearest`` is the most similar entry, None if no entry is left; ``differences`` are the places
+    of the body that differ, scrubbed.
     """
 
     method: str
@@ -65,7 +48,7 @@ class RequestMiss(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScreenChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A screen that is not the recorded one: before input ``number``, or at the end (0)."""
+    """A screen that differs from the recorded one: before input ``number``, or at the end (0)."""
 
     number: int
     expected: tuple[str, ...]
@@ -73,7 +56,7 @@ class ScreenChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VersionChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The program is another version than the recorded one: what each says that it is."""
+    """The program has another version than the recorded one; has both version texts."""
 
     recorded: str
     now: str
@@ -83,14 +66,14 @@ class VersionChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def version_change(recorded: str | None, now: str | None) -> VersionChange | None:
-    """Both, where both are known and not the same."""
+    """Both versions, if both are known and they differ."""
     if recorded is None or now is None or same_version(recorded, now):
         return None
     return VersionChange(recorded=recorded, now=now)
 
 
 def version_notes(recorded: str | None, now: str | None) -> list[str]:
-    """What is to be said where the version now is not known, and the recorded one is."""
+    """A note if the recorded version is known but the present one is not."""
     if recorded is None or now is not None:
         return []
     return [f"the program did not say its version; recorded was {printable(recorded, limit=100)}"]
@@ -100,25 +83,25 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a rerun.
 
     Attributes:
-        argv: what was run, scrubbed.
+        argv: the command line, scrubbed.
         guard: what kept the program off the network.
         entries: how many questions the tape has.
         matched: how many of them were asked again.
-        damage: what is wrong with the tape itself.
+        damage: changes to the tape itself since it was published.
         misses: questions that the tape does not have.
         unasked: entries of the tape that were never asked for.
-        inputs: how many inputs were sent, of how many.
-        clock: how the clock of the program was set; empty if it was not asked for.
+        inputs: how many inputs were sent, and how many there are.
+        clock: how the clock of the program was set; empty if no setting was requested.
         draws: how many draws the recording has.
-        draw_changes: what was drawn that was not recorded.
+        draw_changes: draws that differ from the recorded ones.
         screens: how many screens were compared.
         changes: screens that differ.
-        expected_exit, exit: how the program ended, recorded and now; None when it did not. An end
+        expected_exit, exit: how the program ended, recorded and now; None if it did not end. An end
             that was not recorded, as in an import, is not compared.
-        expected_text, final_text: its last answer, where its profile knows it.
-        expected_fingerprint, fingerprint: of what was received and served, in its order.
-        version: set if the program is another version; no difference in itself.
-        notes: what else a reader should know.
+        expected_text, final_text: its last answer, if its profile can find it.
+        expected_fingerprint, fingerprint: of the questions and answers, in order.
+        version: set if the program has another version; by itself this is not a difference.
+        notes: further remarks for the reader.
     """
 
     argv: tuple[str, ...]
@@ -157,9 +140,10 @@ class RerunFinding(msgspec.Struct, frozen=True, kw_only=True):
         check: what was compared.
         text: the difference in one line.
         lines: the places, for people.
-        sides: both texts as they are, row by row, recorded and now, where there are two.
-        entry: of the tape that it is about.
-        input: before which it was seen. Where there is neither, it was seen at the end.
+        sides: both texts, row by row, recorded and now, if there are two.
+        entry: the entry of the tape that differs.
+        input: the input before which the difference was seen. Without entry and input, it was seen
+            at the end.
     """
 
     check: Literal[
@@ -173,14 +157,14 @@ class RerunFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def report_lines(report: RerunReport) -> Iterator[str]:
-    """The report for people; what comes from programs is shown without control characters."""
+    """The report for people; control characters from programs are escaped."""
     yield from summary_lines(report)
     yield from finding_lines(report)
     yield "passed" if report.passed else "FAILED"
 
 
 def summary_lines(report: RerunReport) -> Iterator[str]:
-    """How much was compared, and how it was run."""
+    """How much was compared, and the conditions of the run."""
     yield (
         f"requests: {report.matched} of {report.entries} on the tape asked for"
         f" and equal; screens: {report.screens - len(report.changes)} of {report.screens} equal;"
@@ -289,19 +273,19 @@ class TapeDesk:
         rules: what may vary.
         key: the key of the cassette.
         declared: the values of this run: ``cwd``, ``home``.
-        scrubber: makes a fresh scrubber, which masks a question as the tape would have it. Of a
-            tape without secrets no question is equal to one with a secret, so that only what is
-            shown of a miss is masked.
-        facts: what the manifest has of the tape, its fingerprint among it.
+        scrubber: makes a fresh scrubber, which masks a question as the recorder would. If the tape
+            has no secrets, no question with a secret can match, so the scrubber is used only for
+            the text of a miss.
+        facts: the manifest's entry for the tape, including its fingerprint.
         draws: the draws of the recording.
-        stripped: keys of inputs that questions were recorded without.
+        stripped: keys of inputs that were removed from the recorded questions.
         strict: the questions of one conversation must come in their recorded order.
-        compare_secrets: masked values must be the recorded ones, where the tape can tell.
+        compare_secrets: masked values must be the recorded ones, if the tape has their digests.
 
     Attributes:
         asked: how many questions came.
-        damage: what is wrong with the tape itself, which somebody has changed.
-        misses: those that the tape does not have, at most a hundred.
+        damage: changes to the tape itself since it was published.
+        misses: questions that the tape does not have, at most a hundred.
     """
 
     def __init__(  # noqa: PLR0913 - one for each thing that the tape and the run say
@@ -353,10 +337,13 @@ class TapeDesk:
         self.misses: list[RequestMiss] = []
 
     def ask(self, question: Question) -> Hit | Miss:
-        """The recorded answer. An entry answers once."""
+        """The recorded answer. Each entry answers once."""
         self.asked += 1
         answer = self._answer(question)
         if isinstance(answer, Miss) and self._stripped:
+            # It loads email.policy, and few tapes are recorded without some keys.
+            from ptycassette.tape.consent.terms import body_without  # noqa: PLC0415
+
             body = body_without(question.body, self._stripped)
             if body != question.body:
                 answer = self._answer(msgspec.structs.replace(question, body=body))
@@ -376,7 +363,7 @@ class TapeDesk:
         return answer
 
     def shown_target(self, question: Question) -> str:
-        """The target of a question as the tape would have it, for people."""
+        """The target of a question as the tape would store it, for people."""
         return self._as_stored(question).target
 
     def _answer(self, question: Question) -> Hit | Miss:
@@ -413,7 +400,7 @@ class TapeDesk:
         return answer
 
     def _as_stored(self, question: Question) -> Question:
-        """A question as a tape has it."""
+        """A question as a tape stores it."""
         head = {"target": question.target, "headers": question.headers}
         masked, secrets = self._scrubber().head(head)
         [stored] = self._scrubber().traffic([question.body])
@@ -437,9 +424,9 @@ class TapeDesk:
         return [entry.entry for entry in self._matcher.unused()]
 
     def names(self) -> list[tuple[str, str]]:
-        """Values of this run that had another name in the recording: that of now, then that one.
+        """Pairs of a value of this run and the recorded value that it replaces.
 
-        The longest come first. Short ones are left out: they would be found in any text.
+        The longest come first. Short ones are left out, because they occur in any text.
         """
         pairs = {
             (one.live, one.recorded)
@@ -468,11 +455,11 @@ class TapeDesk:
         return len(self._entries)
 
     def fingerprint(self, draws: Sequence[Draw] = ()) -> str:
-        """Of what was asked, served and drawn, in its order."""
+        """The fingerprint of the questions, answers and draws, in order."""
         return self._matcher.fingerprint(draws)
 
     def upstream(self, target: str) -> str:
-        """The provider that the server stands for: the one that was asked for this path."""
+        """The recorded provider for this path, which the server replaces."""
         path = target.partition("?")[0]
         for entry in self._entries:
             if entry.target.partition("?")[0] == path:
@@ -481,14 +468,14 @@ class TapeDesk:
 
 
 class _RebuiltQuestions:
-    """The questions of a tape that were rebuilt from a trace, which does not hold what was sent.
+    """The questions of a tape that were rebuilt from a trace without the actual requests.
 
-    A new question is written as they are, with the parts that they have, before it is matched; its
-    answer is in the form of the API by which it was asked.
+    A new question is reduced to the same form and parts before it is matched. The answer is in the
+    form of the API that the question used.
 
     Args:
         exchanges: the tape.
-        rebuilt: what the manifest has: the entries that were rebuilt.
+        rebuilt: the rebuilt entries, from the manifest.
     """
 
     def __init__(self, exchanges: Sequence[TapeExchange], rebuilt: object) -> None:
@@ -530,12 +517,16 @@ class _RebuiltQuestions:
                 )
 
     def answer(self, hit: Hit, question: Question) -> Hit:
-        """The recorded answer, in the form in which it was asked for."""
+        """The recorded answer, in the form of the question's API."""
+        # It loads a fake provider; answers of a proxy are served as they are.
+        from ptycassette.agents.rerun.made_answers import as_asked  # noqa: PLC0415
+        from ptycassette.tape.providers.sse import data_lines  # noqa: PLC0415
+
         served = as_asked(hit, question, _NoClock())
         body = b"".join(data for _, data in served.pieces)
         named, whole = _ANSWER_ID.search(body), self._whole(question)
         if named is not None and whole is not None:
-            ended = (decoded_json(text) for text in (body, *sse.data_lines(body)))
+            ended = (decoded_json(text) for text in (body, *data_lines(body)))
             for event in objects_in(list(ended)):
                 said = event.get("response", event)
                 if isinstance(said, dict) and said.get("output"):
@@ -543,18 +534,18 @@ class _RebuiltQuestions:
         return served
 
     def _whole(self, question: Question) -> dict[str, Any] | None:
-        """A question of the Responses API with all that was said before it; None for others."""
+        """A question of the Responses API with the conversation before it; None for others."""
         asked = decoded_json(question.body)
         if not isinstance(asked, dict) or "input" not in asked:
             return None
         said = asked["input"]
         now = [{"role": "user", "content": said}] if isinstance(said, str) else said
-        before = self._said.get(str(asked.get(PREVIOUS)), [])
+        before = self._said.get(str(asked.get("previous_response_id")), [])
         return {**asked, "input": [*before, *objects_in(now)]}
 
 
 class _NoClock:
-    """The time in made answers, which is the same in every run."""
+    """A constant time for made answers."""
 
     @staticmethod
     def now_us() -> int:
@@ -566,11 +557,11 @@ class _NoClock:
 
 
 def asked_providers(entries: Sequence[TapeEntry]) -> tuple[str, str]:
-    """Where a program that asks the real providers is to be pointed at.
+    """The providers to which a program that uses the real providers should be pointed.
 
     Returns:
         The provider that was asked most often, and the base URL of OpenAI's APIs, which is empty
-        where none was asked.
+        if they were not asked.
     """
     for entry in entries:
         path = entry.target.partition("?")[0]
@@ -579,213 +570,3 @@ def asked_providers(entries: Sequence[TapeEntry]) -> tuple[str, str]:
                 return entry.upstream, entry.upstream + path.removesuffix(tail)
     asked = Counter(entry.upstream for entry in entries if entry.upstream)
     return next((url for url, _ in asked.most_common(1)), ""), ""
-
-
-# Answers of the fake provider's own writers, in the form in which a tape answers. Pure.
-
-
-class PacedHit(Hit, frozen=True, kw_only=True):
-    """An answer, and how long to wait before each of its pieces."""
-
-    delays_s: tuple[float, ...] = ()
-
-
-class MadeAnswers:
-    """Answers questions by a script.
-
-    Args:
-        script: what to answer.
-        clock: for the times in answers.
-        first_number: of the ids in its answers: others than those of the tape.
-    """
-
-    def __init__(self, script: Script, clock: Clock, *, first_number: int = 1) -> None:
-        self._provider = FakeProvider(script, clock, first_number=first_number)
-        self._opened: dict[Hashable, HttpRequest] = {}
-        self._served = b""
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Questions that the script has no answer for, one line each."""
-        return tuple(self._provider.problems)
-
-    def learn(self, handshake: Question) -> None:
-        """Note the WebSocket whose messages may be asked here."""
-        self._opened[handshake.within] = _request(handshake)
-
-    def ask(self, question: Question) -> Hit:
-        """The answer to any question, an error in the form of its API where there is none."""
-        if question.kind == "message":
-            opening = self._opened.get(question.within, HttpRequest(method="GET", path="/"))
-            text = self._known(question.body).decode("utf-8", "replace")
-            planned = self._provider.message(text, opening)
-        elif question.kind == "websocket":
-            self.learn(question)
-            planned = self._provider.connect(_request(question))
-        else:
-            request = msgspec.structs.replace(_request(question), body=self._known(question.body))
-            planned = self._provider.http(request)
-        self._served += b"".join(step.data for step in planned.steps)
-        return hit_of(planned, question)
-
-    def _known(self, body: bytes) -> bytes:
-        """A body that does not continue an answer of others: what they said is not known here.
-
-        The calls whose results it tells are put in front of them.
-        """
-        if PREVIOUS.encode() not in body:
-            return body
-        document = decoded_json(body)
-        previous = document.get(PREVIOUS) if isinstance(document, dict) else None
-        if not isinstance(previous, str) or previous.encode() in self._served:
-            return body
-        said_now = document.get("input")
-        if isinstance(said_now, list):
-            said_now = [one for item in said_now for one in (*openai_responses.call_of(item), item)]
-        return msgspec.json.encode({**document, PREVIOUS: None, "input": said_now})
-
-
-def said(text: str) -> Script:
-    """A script that answers everything with a text."""
-    return Script.parse(
-        "version = 1\n"
-        'unknown_fields = "report"\n'
-        "[[replies]]\n"
-        "times = 0\n"
-        f"text = {msgspec.json.encode(text).decode()}\n",
-        where="the changed response",
-    )
-
-
-_PATHS = {
-    "chat": openai_chat.PATH,
-    "responses": openai_responses.PATH,
-    "anthropic": anthropic.PATH,
-    "gemini": gemini.PATH,
-}
-_IDS_OF_AN_ENTRY = 1000
-_STOPS: dict[str, Stop] = {
-    "length": "length",
-    "max_tokens": "length",
-    "incomplete": "length",
-    "content_filter": "refusal",
-    "refusal": "refusal",
-    "safety": "refusal",
-}
-
-
-def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
-    """A recorded answer in the form of the API by which it is asked for: whole, or as a stream.
-
-    A trace may have an answer as one document, although it came as a stream. It is the recorded
-    one, byte by byte, where that has the form already, and where it is an error or no answer of a
-    model.
-    """
-    path = question.target.partition("?")[0]
-    api = next((name for name, tail in _PATHS.items() if tail.search(path)), None)
-    body = b"".join(data for _, data in hit.pieces)
-    if api is None or hit.status != HTTPStatus.OK:
-        return hit
-    asked = decoded_json(question.body)
-    streams = ":stream" in path or (isinstance(asked, dict) and asked.get("stream") is True)
-    kind = dict(hit.headers).get("content-type", "")
-    streamed = sse.CONTENT_TYPE in kind
-    recorded = decoded_json(next(iter(sse.data_lines(body)), b"") if streamed else body)
-    if isinstance(recorded, list) or (streams == streamed and api_of(recorded) == api):
-        return hit
-    answer = answer_of([body], kind)
-    calls = (Call(one.id, one.name, one.arguments).values for one in answer.calls.values())
-    parts = [Part(text="".join(answer.text))] if answer.text else []
-    parts += [
-        Part(tool=one.name, arguments=values, unoffered=True)
-        for one, values in zip(answer.calls.values(), calls, strict=True)
-    ]
-    if not parts:
-        return hit
-    reply = Reply(
-        parts=tuple(parts),
-        stop=_STOPS.get((answer.stop or "").lower()),
-        usage=_tokens(recorded),
-    )
-    script = Script(version=1, unknown_fields="accept", replies=(reply,))
-    first = hit.entry.entry * _IDS_OF_AN_ENTRY
-    made = MadeAnswers(script, clock, first_number=first).ask(
-        msgspec.structs.replace(question, target=_usual(api, question.target))
-    )
-    return msgspec.structs.replace(made, entry=hit.entry)
-
-
-def _tokens(document: Any) -> TokenCounts:
-    said = document.get("usage") if isinstance(document, dict) else None
-    found = usage_of(said) if isinstance(said, dict) else {}
-    counted = {"input": found.get("input_tokens"), "output": found.get("output_tokens")}
-    return TokenCounts(**{name: int(count) for name, count in counted.items() if count is not None})
-
-
-def _usual(api: str, target: str) -> str:
-    """The target at the provider itself: gateways put something before it."""
-    path, mark, query = target.partition("?")
-    found = _PATHS[api].search(path)
-    usual = {"gemini": "/v1beta"}.get(api, "/v1")
-    return f"{usual}{'' if found is None else found[0]}{mark}{query}"
-
-
-def _request(question: Question) -> HttpRequest:
-    path, _, query = question.target.partition("?")
-    return HttpRequest(
-        method=question.method,
-        path=unquote(path),
-        query=tuple(parse_qsl(query, keep_blank_values=True)),
-        headers=dict(question.headers),
-    )
-
-
-def hit_of(planned: PlannedAnswer, question: Question) -> Hit:
-    """A planned answer, with its pace."""
-    form: Literal["", "text"] = "text" if question.kind == "message" else ""
-    steps = [step for step in planned.steps if step.data]
-    hit = made_hit(
-        question,
-        planned.status,
-        tuple((name.lower(), value) for name, value in planned.headers.items()),
-        tuple((Chunk(0, len(step.data), form), step.data) for step in steps),
-        complete=planned.ending == "complete",
-    )
-    delays_s = tuple(step.delay_ms / 1000 for step in steps)
-    if not any(delays_s):
-        return hit
-    return PacedHit(
-        entry=hit.entry,
-        status=hit.status,
-        headers=hit.headers,
-        pieces=hit.pieces,
-        delays_s=delays_s,
-    )
-
-
-def made_hit(
-    question: Question,
-    status: int,
-    headers: tuple[tuple[str, str], ...],
-    pieces: tuple[tuple[Chunk, bytes], ...],
-    *,
-    complete: bool = True,
-) -> Hit:
-    """An answer that is on no tape."""
-    answer = TapeAnswer(seq=0, t_us=0, status=status, headers=headers) if status else None
-    return Hit(
-        entry=TapeEntry(
-            entry=0,
-            seq=0,
-            t_us=0,
-            kind=question.kind,
-            connection=0,
-            method=question.method,
-            answer=answer,
-            outcome="complete" if complete else "provider-gone",
-            end_us=0,
-        ),
-        status=status or None,
-        headers=headers,
-        pieces=tuple((chunk, data) for chunk, data in pieces if data),
-    )

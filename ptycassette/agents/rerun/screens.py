@@ -1,7 +1,7 @@
-"""Whether two screens are the same but for what may differ from run to run. Pure.
+"""Compare two screens, ignoring parts that may differ from run to run. Pure.
 
-Two comparisons: a strict one of two scrubbed screens, for the report; and one of a live screen
-with a scrubbed one, for waiting, in which masked characters match any.
+There are two comparisons: a strict one of two scrubbed screens, for the report; and one of a live
+screen with a scrubbed one, for waiting, in which masked characters match any.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class ScreenJudge:
 
     Args:
         normalisers: names of normalisers, applied in order.
-        volatile: patterns of rows that are another each time. A row that one of them matches is
-            left out. Where the pattern has a group, only what the group matched is.
+        volatile: patterns of rows that change each time. A row that matches is left out. If the
+            pattern has a group, only the text of the group is left out.
 
     Raises:
         KeyError: an unknown normaliser.
@@ -37,7 +37,7 @@ class ScreenJudge:
         self._volatile = [file_pattern(regex) for regex in volatile]
 
     def normal(self, rows: Sequence[str]) -> list[str]:
-        """The rows as they are compared: without blank rows at the end."""
+        """The normalised rows, without blank rows at the end."""
         lasting = (self._lasting(row) for row in rows)
         made = [self._normalise(row).rstrip() for row in lasting if row is not None]
         while made and not made[-1]:
@@ -45,7 +45,7 @@ class ScreenJudge:
         return made
 
     def _lasting(self, row: str) -> str | None:
-        """What of a row is not volatile; None if all of it is."""
+        """A row without its volatile parts; None if all of it is volatile."""
         for pattern in self._volatile:
             found = next(pattern.matches(row), None)
             if found is None:
@@ -66,18 +66,18 @@ class ScreenJudge:
 
         Args:
             recorded: the rows of the recording.
-            now: those of the new run.
-            names: values of the new run, and what stood for them in the recording: the ids that
-                its requests were matched by.
+            now: the rows of the new run.
+            names: values of the new run and the recorded values that they replace: the ids with
+                which its requests were matched.
         """
         return self._compared(recorded) == self._compared([_renamed(row, names) for row in now])
 
     def _compared(self, rows: Sequence[str]) -> list[str]:
-        """What was masked may have had another length: a path, a name."""
+        """Masked text may have had another length, such as a path or a name."""
         return self.normal([_MASKED.sub("xxx", row) for row in rows])
 
     def awaited(self, recorded: Sequence[str]) -> Callable[[Sequence[str]], bool]:
-        """Whether a live screen is the recorded one: masked characters match any."""
+        """A test whether a live screen is the recorded one; masked characters match any."""
         wanted = self.normal(recorded)
         masked = [_MASKED.search(row) is not None for row in wanted]
 
@@ -104,7 +104,7 @@ def _renamed(row: str, names: Sequence[tuple[str, str]]) -> str:
 
 
 def _fits(masked: str, row: str) -> bool:
-    """Whether ``row`` is what ``masked`` may have been; what is hidden may have any length."""
+    """Whether ``row`` can be the original of ``masked``; masked parts may have any length."""
     first, *between = _MASKED.split(masked)
     if not row.startswith(first):
         return False

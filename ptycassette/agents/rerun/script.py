@@ -1,7 +1,7 @@
-"""What was sent to the program, step by step, with the screen on which it was sent.
+"""Turn a recording into steps: each input, with the screen on which it was sent.
 
-Pure: events of a cassette in, steps out. The answers of the terminal are left out: the terminal
-of the new run gives its own.
+Pure: events of a cassette in, steps out. Answers of the terminal are left out, because the terminal
+of the new run sends its own.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ class RerunStep(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         number: from 1.
-        record: what was sent.
-        t_us: when, in the recording.
-        screen: the rows of the screen before it; None where no frame was recorded before.
-        follows: whether it was sent behind the one before it, without a new screen in between.
+        record: the recorded event.
+        t_us: its time in the recording.
+        screen: the rows of the screen before it; None if no frame was recorded before it.
+        follows: whether it directly followed the previous step, without a new screen in between.
     """
 
     number: int
@@ -39,7 +39,7 @@ class RerunScript(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def script_of(events: Iterable[Event]) -> RerunScript:
-    """The steps of a recording, in their order."""
+    """The steps of a recording, in order."""
     steps: list[RerunStep] = []
     screen: tuple[str, ...] | None = None
     follows = False

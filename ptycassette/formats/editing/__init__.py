@@ -1,1 +1,1 @@
-"""Edits of a recording: a stretch out, several joined, other times, marks, masks."""
+"""Edit a recording: cut, join, change times, add marks, mask."""

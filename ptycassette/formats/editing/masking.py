@@ -1,4 +1,8 @@
-"""Makes what one does not want to show unreadable: as many bytes and cells, but crosses."""
+"""Edit one session: mask, cut, trim, change its speed, join, annotate.
+
+Each edit takes a ``Take`` and returns a new one. Masking replaces each character with a cross that
+has the same number of bytes and cells, so that the layout stays.
+"""
 
 from __future__ import annotations
 
@@ -30,23 +34,23 @@ from ptycassette.terminal.emulator import PyteEmulator, default_emulator
 from ptycassette.terminal.repaint import RESET, repaint_bytes
 from ptycassette.terminal.watched import PaintedBytes
 
-# A session that is edited: its head and its events, and what was done to it.
+# A session that is edited: its head, its events and its changes.
 
 
 class BadEditError(ValueError):
-    """The edit does not fit the recording. The message says why."""
+    """The edit does not fit the recording. The message gives the reason."""
 
 
 class Take(msgspec.Struct, frozen=True, kw_only=True):
-    """One recorded session, as an edit gets it and gives it back.
+    """One recorded session, the input and the output of an edit.
 
     Attributes:
         meta: its head.
         source: its events, from the first to ``Finished``.
         end_us: when it ended.
-        name: what messages call it.
-        keeps_tape: whether its model traffic is still that of the session: of what was cut out,
-            questions and answers would be left that nobody asked.
+        name: its name for messages.
+        keeps_tape: whether its model traffic still fits. After a cut the tape would have questions
+            and answers that no longer belong to the session.
     """
 
     meta: SessionMeta
@@ -68,7 +72,7 @@ class Take(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def at(event: JournalEvent, t_us: int) -> JournalEvent:
-    """The event at another time."""
+    """The event, moved to another time."""
     return event if event.t_us == t_us else msgspec.structs.replace(event, t_us=t_us)
 
 
@@ -82,11 +86,11 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Mask(msgspec.Struct, frozen=True, kw_only=True):
-    """What to mask: words wherever they are, or what was seen in a stretch of time.
+    """The words to mask, or the stretch of time and the region whose content to mask.
 
     Attributes:
-        words: texts; then there is neither a region nor a stretch.
-        region: only what was seen there, and nothing that was typed.
+        words: texts to mask everywhere; excludes a region and a stretch.
+        region: mask only output in this region, and no input.
         start_us, end_us: the stretch; to the end of the recording when ``end_us`` is None.
     """
 
@@ -100,7 +104,7 @@ def mask(take: Take, what: Mask) -> Take:
     """Mask a region or a stretch. Words are masked when the result is scrubbed.
 
     Raises:
-        BadEditError: nothing was there.
+        BadEditError: there is nothing to mask.
     """
     if what.words:
         return take
@@ -110,10 +114,10 @@ def mask(take: Take, what: Mask) -> Take:
 
 
 def masked_screen(take: Take, what: Mask, paintings: int) -> Screen:
-    """The screen after so many outputs and resizes, with a region or a stretch masked.
+    """The screen after ``paintings`` outputs and resizes, with a region or a stretch masked.
 
     Raises:
-        BadEditError: nothing was there.
+        BadEditError: there is nothing to mask.
     """
     emulator = default_emulator(take.meta.size)
     for event in mask(take, what).source():
@@ -130,10 +134,10 @@ def masked_screen(take: Take, what: Mask, paintings: int) -> Screen:
 
 
 def mask_region(take: Take, region: Region, start_us: int = 0, end_us: int | None = None) -> Take:
-    """Mask every character that was seen in a region between two moments, wherever it moved.
+    """Mask every character that was visible in a region between two moments, wherever it moved.
 
     Raises:
-        BadEditError: nothing was seen there, or there is no screen.
+        BadEditError: nothing was visible there, or there is no screen.
     """
     if not take.on_terminal:
         raise BadEditError("it ran over pipes: there is no screen to mask a region of")
@@ -146,7 +150,7 @@ def mask_region(take: Take, region: Region, start_us: int = 0, end_us: int | Non
     listens = False
     for event in take.source():
         if event.t_us > start_us and not listens:
-            painted.feed(b"", listen=True)  # what is there at the start is seen, too
+            painted.feed(b"", listen=True)  # the screen at the start is visible, too
             listens = True
         if event.t_us > stop_us:
             break
@@ -157,10 +161,10 @@ def mask_region(take: Take, region: Region, start_us: int = 0, end_us: int | Non
 
 
 def mask_stretch(take: Take, start_us: int, end_us: int | None = None) -> Take:
-    """Mask all that was typed and printed from ``start_us`` until just before ``end_us``.
+    """Mask all input and output from ``start_us`` until just before ``end_us``.
 
     Raises:
-        BadEditError: nothing was.
+        BadEditError: there was none.
     """
     stop_us = take.end_us + 1 if end_us is None else end_us
     painted = PaintedBytes(take.meta.size)
@@ -201,7 +205,7 @@ def _masked(take: Take, stretches: Sequence[tuple[int, int]], *, inputs: range |
 
 
 class _MaskedOutput:
-    """Masks stretches of the output. What is cut off in the middle of one waits for its end."""
+    """Masks stretches of the output. A sequence cut by the end of an output waits for its rest."""
 
     def __init__(self, stretches: Sequence[tuple[int, int]]) -> None:
         self._stretches = iter(stretches)
@@ -211,7 +215,7 @@ class _MaskedOutput:
         self._data = b""
 
     def of(self, event: Output) -> Iterator[JournalEvent]:
-        """The events that are done once this one is here."""
+        """The events that this output completes."""
         self._held.append(event)
         self._data += event.data
         end = self._start + len(self._data)
@@ -225,14 +229,14 @@ class _MaskedOutput:
             yield from self.rest()
 
     def after(self, event: JournalEvent) -> Iterator[JournalEvent]:
-        """The same for an event that is no output."""
+        """The same for an event that is not output."""
         if self._held:
             self._held.append(event)
         else:
             yield event
 
     def rest(self) -> Iterator[JournalEvent]:
-        """All that is held."""
+        """Everything that is still held."""
         for event in self._held:
             if isinstance(event, Output):
                 length = len(event.data)
@@ -248,19 +252,19 @@ class _MaskedOutput:
 
 
 _CANCEL = b"\x18"
-"""CAN: ends a sequence that is not complete, which the cut has left behind."""
+"""CAN: ends an incomplete sequence that the cut has left behind."""
 
 
 def cut(take: Take, start_us: int, end_us: int | None = None) -> Take:
-    """Take out what happened from ``start_us`` until just before ``end_us``; what follows moves up.
+    """Remove the events from ``start_us`` until just before ``end_us``; later events move up.
 
     Args:
         take: the session.
         start_us: microseconds since its start.
-        end_us: the same; None for all the rest. How the program ended stays.
+        end_us: the same; None removes all the rest, except how the program ended.
 
     Raises:
-        BadEditError: nothing lies there.
+        BadEditError: there are no events in between.
     """
     stop_us = take.end_us if end_us is None else min(end_us, take.end_us)
     if not 0 <= start_us < stop_us:
@@ -277,10 +281,10 @@ def cut(take: Take, start_us: int, end_us: int | None = None) -> Take:
 
 
 def trim(take: Take, start_us: int = 0, end_us: int | None = None) -> Take:
-    """Keep what happened from ``start_us`` to ``end_us``, both included.
+    """Keep only the events from ``start_us`` to ``end_us``, both included.
 
     Raises:
-        BadEditError: nothing lies there, or nothing else.
+        BadEditError: there are no events in between, or none outside.
     """
     if end_us is not None and end_us < take.end_us:
         if end_us < start_us:
@@ -292,7 +296,7 @@ def trim(take: Take, start_us: int = 0, end_us: int | None = None) -> Take:
 
 
 def _beginning_at(take: Take, start_us: int, *, ends: bool) -> Take:
-    """The session from ``start_us`` on: a fresh terminal of the size that it had then."""
+    """The session from ``start_us`` on, on a fresh terminal of the size at that moment."""
     size = take.meta.size
     for event in take.source():
         if event.t_us >= start_us and not ends:
@@ -307,7 +311,7 @@ def _beginning_at(take: Take, start_us: int, *, ends: bool) -> Take:
 
 
 def _later(moment: str, us: int) -> str:
-    """A moment in RFC 3339 so much later; one that cannot be read stays."""
+    """A moment in RFC 3339, ``us`` microseconds later; an unreadable one is unchanged."""
     try:
         later = datetime.fromisoformat(moment) + timedelta(microseconds=us)
     except (ValueError, OverflowError):
@@ -316,14 +320,14 @@ def _later(moment: str, us: int) -> str:
 
 
 class _Stretch:
-    """What is left when a stretch is taken out."""
+    """Removes a stretch of events."""
 
     def __init__(self, take: Take, start_us: int, stop_us: int, *, ends: bool) -> None:
         self._take, self._ends = take, ends
         self._start_us, self._stop_us = start_us, stop_us
 
     def events(self) -> Iterator[JournalEvent]:
-        """The events that are left, with one that paints what the stretch had painted."""
+        """The remaining events, and one that paints the screen at the end of the stretch."""
         screen = _Screen(default_emulator(self._take.meta.size), self._start_us == 0)
         closed = False
         for event in self._take.source():
@@ -348,7 +352,7 @@ class _Stretch:
 
 
 class _Screen:
-    """The screen at a place of a session, and what of it a cut has lost."""
+    """The screen at a place of a session, and the output that a cut removes."""
 
     def __init__(self, emulator: PyteEmulator, fresh: bool) -> None:  # noqa: FBT001
         self._emulator, self._fresh = emulator, fresh
@@ -358,7 +362,7 @@ class _Screen:
         self._tail = b""
 
     def saw(self, event: JournalEvent, *, lost: bool = False) -> None:
-        """Take an event of the session, and whether it is ``lost``."""
+        """Apply an event of the session, which may be ``lost``."""
         match event:
             case Output(data=data, stream=None):
                 if lost and not self._lost:
@@ -373,7 +377,7 @@ class _Screen:
                     self._size = size
 
     def painted(self, t_us: int) -> Iterator[JournalEvent]:
-        """What brings a terminal that has not seen what was lost to this screen."""
+        """Output that brings a terminal without the lost events to this screen."""
         if self._size is not None and not self._fresh:
             yield Resized(t_us, self._size)
         if self._lost:
@@ -387,17 +391,17 @@ def _seconds(t_us: int) -> str:
     return f"{time_text(t_us / 1_000_000)}"
 
 
-# When things happened: faster, slower, with shorter pauses. Order and content stay.
+# Change times: faster, slower, with shorter pauses. Order and content stay.
 
 
 _Moved = Callable[[int], int]
 
 
 def change_speed(take: Take, factor: float, start_us: int = 0, end_us: int | None = None) -> Take:
-    """Make a session, or a stretch of it, ``factor`` times as fast; what follows moves along.
+    """Make a session, or a stretch of it, ``factor`` times faster; later events move along.
 
     Raises:
-        BadEditError: ``factor`` is no finite number above 0, or nothing lies there.
+        BadEditError: ``factor`` is not a finite number above 0, or the stretch has no events.
     """
     try:
         exact = Fraction(factor).limit_denominator(1_000_000)
@@ -421,7 +425,7 @@ def change_speed(take: Take, factor: float, start_us: int = 0, end_us: int | Non
 
 
 def limit_pauses(take: Take, limit_us: int) -> Take:
-    """Shorten the pauses in which nothing happens to ``limit_us``.
+    """Shorten pauses without events to ``limit_us``.
 
     Raises:
         BadEditError: ``limit_us`` is negative.
@@ -462,10 +466,9 @@ def _retimed(take: Take, moved: _Moved) -> Take:
 
 
 def join(takes: Sequence[Take], *, gap_us: int = 0) -> Take:
-    """Each session begins ``gap_us`` after the one before it has ended, on a fresh screen.
+    """Join sessions; each begins ``gap_us`` after the end of the one before it, on a fresh screen.
 
-    The head is that of the first. How it ended, and what the end says of usage and costs, is that
-    of the last.
+    The head comes from the first session; exit status, usage and costs come from the last.
 
     Raises:
         BadEditError: fewer than two; or some ran at a terminal and some over pipes.
@@ -500,14 +503,14 @@ def join(takes: Sequence[Take], *, gap_us: int = 0) -> Take:
     return first.changed(events, end_us=end_us, keeps_tape=False)
 
 
-# Adds what somebody says about a moment of a session.
+# Add a comment to a moment of a session.
 
 
 def annotate(take: Take, t_us: int, text: str) -> Take:
-    """Add a marker: a service event with a label, as an asciicast has them.
+    """Add a marker: a service event with a label, as in an asciicast.
 
     Raises:
-        BadEditError: the session is over by then, or there is no text.
+        BadEditError: the session is already over at that time, or there is no text.
     """
     if not 0 <= t_us <= take.end_us:
         raise BadEditError(

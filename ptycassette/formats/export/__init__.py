@@ -1,1 +1,1 @@
-"""Recordings in other formats: asciicasts, text, pages, pictures and films."""
+"""Export recordings to other formats: asciicasts, text, pages, pictures and films."""

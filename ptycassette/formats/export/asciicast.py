@@ -1,10 +1,10 @@
-"""Cassettes as asciicast files, versions 1 to 3, for asciinema and everything that reads it.
+"""Export asciicast files (versions 1 to 3), ttyrecs and typescripts.
 
 Source: the published format descriptions of asciicast. Version 1 is one JSON document of output
 and intervals. Version 2 stamps events with seconds since the start, version 3 with the interval
-since the event before, and it can say how the program ended. All hold text, not bytes: a UTF-8
-character that is split over two chunks goes with the second, and invalid UTF-8 becomes U+FFFD.
-(The cassette stays the exact record.)
+since the event before; version 3 can also record the exit status. All contain text, not bytes: a
+UTF-8 character that is split over two chunks goes with the second, and invalid UTF-8 becomes
+U+FFFD. (The cassette stays the exact record.)
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from ptycassette.model.records import (
 )
 from ptycassette.model.visible_text import visible_json
 
-# What an imported recording said that a cassette has no field of its own for.
+# Facts of an imported recording for which a cassette has no field.
 
 
 _SHELL = ("sh", "-c")
 
 
 def kept_of(manifest: Manifest) -> Mapping[str, Any]:
-    """What the header of an imported asciicast said; empty for other cassettes."""
+    """The kept header of an imported asciicast; empty for other cassettes."""
     imported = (manifest.optional or {}).get("imported")
     kept = imported.get("kept") if isinstance(imported, dict) else None
     return kept if isinstance(kept, dict) else {}
 
 
 def command_line(argv: Sequence[str]) -> str:
-    """The line that makes a shell run ``argv``; of ``sh -c LINE``, as imports have it, the line.
+    """A shell command line that runs ``argv``; for ``sh -c LINE``, as in imports, it is ``LINE``.
 
     ``shlex.split`` gives the words again.
     """
@@ -54,7 +54,7 @@ def command_line(argv: Sequence[str]) -> str:
 
 
 def marker_label(payload: Any) -> str | None:
-    """The label of a service event that is a marker of an asciicast; None for others."""
+    """The label of a service event that is an asciicast marker; None for other events."""
     if isinstance(payload, dict) and payload.get("type") == "marker":
         label = payload.get("label")
         return label if isinstance(label, str) else None
@@ -65,7 +65,7 @@ class AsciicastOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the file.
 
     ``with_input`` adds the input, which players do not show. It is left out by default, as
-    in asciinema; version 1 holds none. ``version`` is 1, 2 or 3.
+    in asciinema; version 1 has no place for it. ``version`` is 1, 2 or 3.
     """
 
     version: Literal[1, 2, 3] = 2
@@ -75,7 +75,7 @@ class AsciicastOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recording_v1(source: ExportSource, *, title: str | None = None) -> Iterator[bytes]:
-    """A recording as asciicast v1: its output alone."""
+    """The output of a recording as asciicast v1."""
     options = AsciicastOptions(version=1, title=title)
     yield _line(_header(source.manifest, options)).rstrip()[:-1] + b',"stdout":[\n'
     last_us, comma = 0, b""
@@ -93,7 +93,7 @@ def recording_v2(
     idle_limit: float | None = None,
     with_input: bool = False,
 ) -> Iterator[bytes]:
-    """A recording as asciicast v2; ``idle_limit`` (seconds) goes into the header."""
+    """A recording as asciicast v2; the header has ``idle_limit`` or the recording's own."""
     options = AsciicastOptions(title=title, idle_limit_s=idle_limit, with_input=with_input)
     return asciicast(source.manifest, source.events(), options=options)
 
@@ -105,7 +105,7 @@ def recording_v3(
     idle_limit: float | None = None,
     with_input: bool = False,
 ) -> Iterator[bytes]:
-    """A recording as asciicast v3; ``idle_limit`` (seconds) goes into the header."""
+    """A recording as asciicast v3; the header has ``idle_limit`` or the recording's own."""
     options = AsciicastOptions(
         version=3, title=title, idle_limit_s=idle_limit, with_input=with_input
     )
@@ -115,11 +115,12 @@ def recording_v3(
 def asciicast(
     manifest: Manifest, events: Iterable[Event], *, options: AsciicastOptions | None = None
 ) -> Iterator[bytes]:
-    """The lines of the file, each with its newline, as they come; memory stays flat.
+    """The lines of the file, each with its newline, one at a time; memory stays flat.
 
     Args:
-        manifest: of the cassette, for the header.
-        events: in the order of ``seq``; frames, and service events but markers, are passed over.
+        manifest: the cassette's manifest, for the header.
+        events: in the order of ``seq``; frames are skipped, and so are service events that are not
+            markers.
         options: version (2 or 3), title and what to leave out.
     """
     opts = options or AsciicastOptions()
@@ -147,8 +148,9 @@ def _header(manifest: Manifest, opts: AsciicastOptions) -> dict[str, Any]:
     stamp = _timestamp(manifest.provenance.recorded_at)
     if stamp is not None and opts.version > 1:
         found["timestamp"] = stamp
-    if opts.idle_limit_s is not None:
-        found["idle_time_limit"] = opts.idle_limit_s
+    idle_limit_s = manifest.idle_limit_s if opts.idle_limit_s is None else opts.idle_limit_s
+    if idle_limit_s is not None and opts.version > 1:
+        found["idle_time_limit"] = idle_limit_s
     if command.argv:
         found["command"] = command_line(command.argv)
     title = opts.title or (manifest.optional or {}).get("title")
@@ -158,7 +160,7 @@ def _header(manifest: Manifest, opts: AsciicastOptions) -> dict[str, Any]:
 
 
 def _take_kept(found: dict[str, Any], kept: Mapping[str, Any], version: int) -> None:
-    """Put back what the header of an imported asciicast said, where this version holds it."""
+    """Restore the header fields of an imported asciicast that this version supports."""
     if isinstance(env := kept.get("env"), dict):
         found["env"] = env | found.get("env", {})
     if version == 1:
@@ -171,7 +173,7 @@ def _take_kept(found: dict[str, Any], kept: Mapping[str, Any], version: int) -> 
 
 
 def _timestamp(recorded_at: str) -> int | None:
-    """Seconds since the epoch; None where the manifest has no RFC 3339 time."""
+    """Seconds since the epoch; None if the manifest has no RFC 3339 time."""
     try:
         return int(datetime.fromisoformat(recorded_at).timestamp())
     except (ValueError, OverflowError):
@@ -247,7 +249,7 @@ def recording_ttyrec(source: ExportSource) -> Iterator[bytes]:
 
 
 def recording_typescript(source: ExportSource, *, with_input: bool = False) -> Iterator[bytes]:
-    """The typescript of a recording; with input it belongs to a timing with input."""
+    """The typescript of a recording; with input it belongs to a timing file with input."""
     began = _began(source.manifest)
     said = {name: value for name, value in _facts(source.manifest) if '"' not in value}
     attributes = " ".join(
@@ -269,7 +271,7 @@ def recording_typescript(source: ExportSource, *, with_input: bool = False) -> I
 
 
 def recording_timing(source: ExportSource, *, with_input: bool = False) -> Iterator[bytes]:
-    """The timing of a typescript, in the advanced form of util-linux 2.35 and later."""
+    """The timing file of a typescript, in the advanced form of util-linux 2.35 and later."""
     yield _entry("H", 0, f"START_TIME {_began(source.manifest).strftime(_STAMP)}")
     for name, value in _facts(source.manifest):
         yield _entry("H", 0, f"{name} {value}")
@@ -288,7 +290,7 @@ def recording_timing(source: ExportSource, *, with_input: bool = False) -> Itera
 
 
 def _what(event: Event, *, with_input: bool) -> tuple[str, str] | None:
-    """The kind and the value of the entry for an event; None where there is none."""
+    """The kind and the value of the entry for an event; None if it has no entry."""
     match event.record:
         case InputRecord(kind="resize", size=size) if size is not None:
             return "S", f"SIGWINCH ROWS={size.rows} COLS={size.cols}"
@@ -318,7 +320,7 @@ def _entry(kind: str, interval_us: int, value: str) -> bytes:
 
 
 def _facts(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    """What both files say of the session; a command of several lines is left out."""
+    """The facts about the session in both files; a command of several lines is left out."""
     command = command_line(manifest.command.argv or ())
     if command and command.isprintable():
         yield "COMMAND", command
@@ -329,24 +331,24 @@ def _facts(manifest: Manifest) -> Iterator[tuple[str, str]]:
 
 
 def _began(manifest: Manifest) -> datetime:
-    """When it was recorded; 1970 where the manifest has no RFC 3339 time."""
+    """The time of the recording; 1970 if the manifest has no RFC 3339 time."""
     try:
         return datetime.fromisoformat(manifest.provenance.recorded_at).astimezone(UTC)
     except (ValueError, OverflowError):
         return _FIRST
 
 
-# What a recording has that a format of recordings has no place for.
+# The parts of a recording that another recording format cannot contain.
 
 
 def left_out(source: ExportSource, chosen: ExportFormat, *, with_input: bool) -> dict[str, int]:
-    """How many events of each kind are left out; or of what else there is.
+    """How many events and other items of each kind the format leaves out.
 
     Args:
         source: the recording.
         chosen: the format.
-        with_input: whether its input is written, if the format holds it. Answers of the terminal
-            never are: they were not typed.
+        with_input: whether its input is written, if the format supports that. Answers of the
+            terminal never are: they were not typed.
     """
     if chosen.holds is None:
         return chosen.left_out(source)

@@ -1,4 +1,4 @@
-"""Events as JSON, one object on a line. ``docs/json.md`` describes them."""
+"""Export events as JSON, one object on a line. ``docs/json.md`` describes them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def recording_json_lines(source: ExportSource) -> Iterator[bytes]:
 
 
 def event_kind(event: Event) -> str:
-    """The kind as shown: a resize and a signal are not called input."""
+    """The kind for display; resizes and signals have kinds of their own, not ``input``."""
     kind = getattr(event.record, "kind", None)
     return kind if isinstance(kind, str) else event.kind
 

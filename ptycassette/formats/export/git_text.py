@@ -1,10 +1,10 @@
-"""The files of a cassette as text in which a diff shows what people see.
+"""Show the files of a cassette as text for a diff that people can read.
 
-Digests, numbers and times change with every recording, so that a diff of the files themselves is
-all of them. Here are the screens, what was typed, and what was said besides, without any of that.
+Digests, numbers and times change with every recording, so a diff of the files themselves would
+show all lines. This text has only the screens, the typed input and the messages.
 
-Git starts a process for each version of each file. So this imports nothing that takes long to
-load: the ``json`` of Python in place of msgspec, and no ``typing``.
+Git starts a process for each version of each file. So this imports nothing that is slow to load:
+Python's ``json`` instead of msgspec, and no ``typing``.
 """
 
 from __future__ import annotations
@@ -21,20 +21,19 @@ if TYPE_CHECKING:
 
 _WIDE = 10_000
 _MOST_VALUES = 500_000
-"""A line with more values is shown as it is, like one that is no JSON."""
+"""A line with more values is shown unchanged, like one that is not JSON."""
 
 _CHANGING = frozenset(
     {"id", "sha256", "content_digest", "artifacts", "manifest_digest", "recorded_at", "git_sha"}
     | {"seq", "t_ms", "t_us", "duration_ms", "binary_path_digest_sha256", "captured_at"}
 )
-"""What is another one in every recording."""
+"""Fields that change with every recording."""
 
 
 def git_lines(data: bytes) -> Iterator[str]:
-    """The lines of a file of a cassette; what it is is told by what is in it.
+    """The lines for a file of a cassette; its content decides which file it is.
 
-    A line that is no JSON, and output, is shown as it is, with everything that acts on a terminal
-    as an escape.
+    A line that is not JSON, and output, are shown with everything that acts on a terminal escaped.
     """
     document = _parsed(data) if data[:2] == b"{\n" else None
     if isinstance(document, dict) and not _kind(document):
@@ -54,14 +53,14 @@ def git_lines(data: bytes) -> Iterator[str]:
 
 
 def _parsed(data: bytes) -> Any:
-    """The JSON value; None for what is no JSON, repeats a key or holds half a surrogate."""
+    """The JSON value; None if it is not JSON, repeats a key or contains a lone surrogate."""
     if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
         return None
     try:
         value = json.loads(
             data.decode(), object_pairs_hook=_without_repetition, parse_constant=_refused
         )
-        if b"\\u" in data:  # half a surrogate, perhaps
+        if b"\\u" in data:  # a lone surrogate, perhaps
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
@@ -80,7 +79,7 @@ def _refused(name: str) -> None:
 
 
 def _kind(record: Mapping[str, Any]) -> Callable[[Any], str] | None:
-    """What shows a record, by the fields that only its kind has."""
+    """The function that shows a record, chosen by the fields that only its kind has."""
     if "cursor" in record and isinstance(record.get("text"), list):
         return _frame
     if record.get("kind") in ("input", "resize", "signal"):  # no set: it may be a list
@@ -122,7 +121,7 @@ def _members(value: Any) -> Mapping[str, Any]:
 
 
 def _chunk(record: Mapping[str, Any]) -> str:
-    """Nothing: how output was cut says nothing to people."""
+    """Nothing: the division of output into chunks means nothing to people."""
     del record
     return ""
 
@@ -148,7 +147,7 @@ def _json(value: Any) -> str:
 
 
 def _lasting(value: Any) -> Any:
-    """A JSON value without what every recording has anew."""
+    """A JSON value without the parts that change with every recording."""
     if isinstance(value, dict):
         return {name: _lasting(one) for name, one in value.items() if name not in _CHANGING}
     return [_lasting(one) for one in value] if isinstance(value, list) else value

@@ -1,7 +1,7 @@
-"""A recording as a page that plays, or one screen as a page without a script.
+"""Export a recording as a page that plays, or one screen as a page without a script.
 
-Nothing is loaded, and text is escaped: characters that act or hide are removed, links of the
-recording are not clickable.
+The page loads nothing. All text is escaped, characters that act or hide are removed, and links of
+the recording are not clickable.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def recording_page(
 
     Args:
         source: the recording.
-        title: of the page; the program when None.
-        idle_limit: pauses are played no longer than this, in seconds; 2 when None.
-        theme: colours of the screen, ``dark`` or ``light``; those of the page are the reader's.
+        title: the title of the page; the program when None.
+        idle_limit: the longest pause in seconds; None for the recording's own limit, else 2.
+        theme: colours of the screen, ``dark`` or ``light``; the page follows the reader's choice.
         still: only the last frame, without a script.
         report: reports of stand-ins, whose divergences are shown.
 
@@ -63,8 +63,8 @@ def screen_html(screen: Screen, *, title: str = "", theme: Theme = DARK) -> str:
     """``screen`` as a whole HTML document.
 
     Args:
-        screen: what to show.
-        title: of the page; escaped.
+        screen: the screen.
+        title: the title of the page; escaped.
         theme: the default colours.
     """
     classes = StyleClasses()

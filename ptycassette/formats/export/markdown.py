@@ -1,8 +1,8 @@
-"""A recording as Markdown, for a pull request: what was typed, and, folded, what was shown.
+"""Export a recording as Markdown for a pull request: the input and, folded, the screens.
 
-Of every turn there are the screen at its end (what was written, over pipes) and what happened in
-it. The folds are HTML (``details``), which GitHub and GitLab show; text of others is escaped in
-their heads, and inline code or in a fence below.
+Each turn has the screen at its end (or the output, over pipes) and the events in it. The folds are
+HTML (``details``), which GitHub and GitLab show. Untrusted text is escaped in their heads, and
+inline code or in a fence below.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ptycassette.keys.quantities import clock_text
 from ptycassette.model.visible_text import printable, visible
 from ptycassette.replaying.divergence import folded_rows
 
-# Text of others in Markdown: inline code and fences that nothing in them can end.
+# Untrusted text in Markdown: inline code and fences that nothing in them can end.
 
 
 def inline_code(text: str) -> str:
-    """Inline code, also in a table, between more backticks than it contains."""
+    """Inline code, also valid in a table, between more backticks than it contains."""
     shown = printable(text).replace("|", "\\|")
     ticks = "`" * (_longest_ticks(shown) + 1)
     space = " " if not shown.strip() or "`" in (shown[0], shown[-1]) else ""
@@ -55,7 +55,7 @@ def recording_markdown(
     Args:
         source: the recording.
         title: its heading; the program when None.
-        exchanges: only these, from the first to the last.
+        exchanges: the first and the last exchange to include; all when None.
 
     Raises:
         UsageError: ``source`` is not a whole cassette, or has no such exchange.

@@ -1,4 +1,4 @@
-"""The options of exports: each once, for all formats that take it."""
+"""Define each option of the exports once, for all formats that support it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 class ExportOption(msgspec.Struct, frozen=True, kw_only=True):
     """An option of ``ptycassette export``; makers get its value as the keyword ``name``.
 
-    ``kind`` is the kind of its value: a text, a time in seconds, a number of rows, nothing
-    (``flag``), one of ``choices``, of which the first is the default, a range of numbers (a pair),
-    reports of stand-ins, of which makers get the content, a number above 0 (``factor``), or a
-    height in pixels. ``short`` is one letter, or empty; ``spelled`` is the option where it cannot
-    be a keyword of Python, as ``from``.
+    ``kind`` is the kind of its value: a text, a time in seconds, a number of rows, no value
+    (``flag``), one of ``choices`` (the first is the default), a range of numbers (a pair), files
+    with reports of stand-ins (makers get their content), a number above 0 (``factor``), or a height
+    in pixels. ``short`` is one letter, or empty; ``spelled`` is the name of an option that cannot
+    be a keyword of Python, such as ``from``.
     """
 
     name: str
@@ -28,7 +28,7 @@ class ExportOption(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def flag(self) -> str:
-        """Its spelling on the command line."""
+        """The spelling of the option on the command line."""
         return f"--{self.spelled or self.name.replace('_', '-')}"
 
 
@@ -43,7 +43,8 @@ EXPORT_OPTIONS = (
         name="idle_limit",
         short="i",
         kind="seconds",
-        help="Shorten longer pauses to this time. Default for pictures and html: 2 s.",
+        help="Shorten longer pauses to this time. Default: the limit of the recording (rec -i);"
+        " pictures and html without one use 2 s.",
     ),
     ExportOption(name="theme", kind="choice", choices=("dark", "light"), help="Use these colours."),
     ExportOption(name="speed", kind="factor", help="Play FACTOR times faster than recorded."),

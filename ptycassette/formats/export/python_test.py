@@ -1,8 +1,8 @@
-"""A recording as a test for pytest: the same inputs, and before each of them what to wait for.
+"""Export a recording as a pytest test with the same inputs, and a wait before each input.
 
-It is a first version to edit. Waits name the lowest row that is new since the input before, because
-that is what a person would look at. Everything from the recording is written as a Python literal,
-in ASCII, so that no text of it is code, or acts on a terminal.
+The test is a first version to edit. A wait names the lowest row that is new since the input before,
+because that is the row that a person would look at. Everything from the recording is written as a
+Python literal in ASCII, so that no text of it is code, or acts on a terminal.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from ptycassette.model.records import (
 from ptycassette.model.visible_text import visible
 
 SLOW_S = 5
-"""A wait for what took longer than this says for how long; others have the usual ten seconds."""
+"""A wait for something that took longer has its own timeout; others have the usual ten seconds."""
 MAX_WAIT = 60
-"""Characters of a row that a wait names: enough to know it, and a line of code."""
+"""Characters of a row in a wait: enough to recognise it, and short enough for a line of code."""
 
 
 class _Step(msgspec.Struct, frozen=True):
-    """The calls for one input; those of the end of the recording are the last."""
+    """The calls for one input; the last step is the end of the recording."""
 
     seq: int
     t_us: int
@@ -47,7 +47,7 @@ def recording_test(source: ExportSource) -> Iterator[bytes]:
 
     Raises:
         UsageError: the program was recorded over pipes.
-        LimitError: more keys than a replay compares.
+        LimitError: the recording has more keys than a replay compares.
     """
     refuse_in_process(source.manifest, source.path)
     if not streams_of(source.manifest).only_terminal:
@@ -126,7 +126,7 @@ def _is_key(name: str) -> bool:
 
 
 def _rows_to_wait_for(source: ExportSource, steps: list[_Step]) -> Iterator[str]:
-    """For each step the row to wait for before it; "" where nothing is new since the one before."""
+    """For each step the row to wait for; "" if nothing is new since the step before."""
     frames = iter(source.frames())
     following = next(frames, None)
     shown: FrameRecord | None = None
@@ -139,7 +139,7 @@ def _rows_to_wait_for(source: ExportSource, steps: list[_Step]) -> Iterator[str]
 
 
 def _wait(row: str, took_us: int) -> Iterator[str]:
-    """The wait for a row, with twice the time that it took where that is more than usual."""
+    """The wait for a row, with twice the recorded time if that exceeds the default timeout."""
     if row:
         took_s = math.ceil(took_us / 1e6)
         patience = f", timeout_s={2 * took_s}" if took_s > SLOW_S else ""
@@ -147,5 +147,5 @@ def _wait(row: str, took_us: int) -> Iterator[str]:
 
 
 def _literal(value: str | list[str]) -> str:
-    """As Python source in ASCII."""
+    """A value as Python source in ASCII."""
     return ascii(value)

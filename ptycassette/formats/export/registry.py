@@ -1,7 +1,7 @@
 """The table of exports: name, content, options and the functions that make them.
 
 A new export is a module of this package and a row of ``EXPORTS``. ``ptycassette export`` (its
-choices, its help, the endings of OUT), the viewer's export dialog and the tables of the docs read
+choices, its help, the suffixes of OUT), the viewer's export dialog and the tables of the docs read
 this table; an option that no other export has is a row of ``EXPORT_OPTIONS`` in ``options``. The
 functions are named, not imported, so that listing the exports loads none of them.
 """
@@ -20,11 +20,11 @@ from ptycassette.model.records import Event, FrameRecord, Manifest
 from ptycassette.model.screen import Screen
 
 Made = Literal["recording", "screen"]
-"""What an export is made of."""
+"""The source of an export."""
 
 
 Kind = Literal["output", "input", "resize", "signal", "marker", "service-event", "exit"]
-"""The kinds of events that formats of recordings have a place for, or not."""
+"""The kinds of events that some formats of recordings can contain."""
 
 
 class ExportSource(Protocol):
@@ -32,17 +32,17 @@ class ExportSource(Protocol):
 
     @property
     def path(self) -> object:
-        """Its path, for messages."""
+        """The path of the cassette, for messages."""
         ...
 
     @property
     def manifest(self) -> Manifest:
-        """Its manifest."""
+        """The manifest of the cassette."""
         ...
 
     @property
     def output_size(self) -> int:
-        """How many bytes of output there are."""
+        """The number of bytes of output."""
         ...
 
     def frames(self) -> Iterator[FrameRecord]:
@@ -57,15 +57,14 @@ class ExportSource(Protocol):
 class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     """One export.
 
-    ``endings`` are the file endings that select it; ``writes`` describes the content, for
-    the docs. ``of_recording`` and ``of_screen`` name the functions
-    that make it, as ``module:function`` in this package: from a whole recording
-    (``ExportSource`` and the ``options`` as keywords, to pieces of the file) and from one screen
-    (``Screen``, to the file). One of them may be missing. ``holds`` says which kinds of events a
-    format of recordings has a place for; None where it is not one. ``losses`` names the function
-    that says what another format leaves out, and how often. ``is_binary`` is a file that is no
-    text, and nothing for a terminal. ``of_records`` is made of what was recorded, not of what
-    people saw.
+    ``endings`` are the file suffixes that select it; ``writes`` describes the content, for the
+    docs. ``of_recording`` and ``of_screen`` name the functions that make it, as ``module:function``
+    in this package: from a whole recording (``ExportSource`` and the ``options`` as keywords, to
+    pieces of the file) and from one screen (``Screen``, to the file). One of them may be missing.
+    ``holds`` are the kinds of events that a format of recordings can contain; None if it is another
+    kind of format. ``losses`` names the function that counts what such another format leaves out.
+    ``is_binary``: the file is not text, and not for a terminal. ``of_records``: it is made from the
+    recorded events, not from the screens.
     """
 
     name: str
@@ -81,7 +80,7 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def row(self) -> str:
-        """Its row in the table of the docs, as Markdown."""
+        """The row in the table of the docs, as Markdown."""
         endings = ", ".join(f"`{ending}`" for ending in self.endings)
         flags = {one.name: one.flag for one in EXPORT_OPTIONS}
         options = ", ".join(f"`{flags[name]}`" for name in self.options)
@@ -92,13 +91,13 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
         """A whole recording in this format, in pieces.
 
         Raises:
-            UsageError: it cannot be made of this recording.
+            UsageError: this recording cannot be exported to it.
         """
         parts: Iterable[bytes] = _maker(self.name, self.of_recording)(source, **options)
         return parts
 
     def left_out(self, source: ExportSource) -> dict[str, int]:
-        """What a format that is no recording leaves out of one, with how often."""
+        """Counts of what a format that is not a recording leaves out."""
         if self.losses is None:
             return {}
         found: dict[str, int] = _maker(self.name, self.losses)(source)
@@ -282,10 +281,10 @@ EXPORTS = (
 
 
 def export_named(name: str) -> ExportFormat:
-    """The export of that name.
+    """The export with this name.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such export.
     """
     return {one.name: one for one in EXPORTS}[name]
 
@@ -296,14 +295,14 @@ def exports_of(what: Made) -> tuple[ExportFormat, ...]:
 
 
 def export_of_file(name: str, *, of: Made) -> ExportFormat:
-    """The export for the ending of a file's name, in upper or lower case.
+    """The export for the suffix of a file's name, in upper or lower case.
 
     Args:
-        name: of the file.
+        name: the file name.
         of: a whole recording, or one screen.
 
     Raises:
-        UsageError: no such export has this ending.
+        UsageError: no such export has this suffix.
     """
     endings = {ending: one for one in exports_of(of) for ending in one.endings}
     if matching := [ending for ending in endings if name.lower().endswith(ending)]:

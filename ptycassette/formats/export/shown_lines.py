@@ -1,16 +1,16 @@
-"""Every line that was ever shown, once, in the order in which the lines first appeared.
+"""Export every line that was ever shown, once, in the order in which the lines first appeared.
 
-The screen is looked at when the page does so (``moments``), and before it is erased or exchanged.
-Its lines, with those that scrolled off since, are compared with those of the last look:
+The screen is compared with the previous look at certain moments (``moments``), and before it is
+erased or exchanged. The comparison includes lines that scrolled off since:
 
-- a line that is still there, wherever it moved, is the same line;
-- a line that became longer, or of which only a spinner or a clock changed, is the same line as it
-  looks last;
-- a line that comes back after it was covered or erased is the same line, while one that is on the
-  screen or scrolled off is another one with the same text.
+- a line that is still there is the same line, wherever it moved;
+- a line that became longer, or in which only a spinner or a clock changed, is the same line, with
+  its latest text;
+- a line that comes back after it was covered or erased is the same line, but two lines with the
+  same text that are on the screen or scrolled off at one time are different.
 
-So a text is written as often as it could be read at once. What was erased within
-``STRETCH_US`` after it was printed is not in it, unless the whole screen was erased.
+So a text is written as often as it could be read at once. Text that was erased within
+``STRETCH_US`` is missing, unless the whole screen was erased.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ptycassette.terminal.emulator import PyteEmulator
 STRETCH_US = 40_000
 """At most 25 moments a second."""
 MOST_FED = 1 << 16
-"""With ``erased``, so many bytes are painted between two moments: no more rows scroll off."""
+"""The most bytes between two moments with ``erased``; this limits the rows that scroll off."""
 
 _ERASES = re.compile(rb"\x1b(?:\[[23]J|\[\?(?:\d+;)*(?:47|1047|1049)(?:;\d+)*[hl]|c)")
 """ED 2 and 3, the alternate screen, RIS."""
@@ -52,18 +52,18 @@ def moments(
     *,
     erased: bool = False,
 ) -> Iterator[int]:
-    """Paint events, and say when to look at the emulator.
+    """Paint events, and yield whenever the caller should look at the emulator.
 
     Args:
         events: in order.
         emulator: paints them.
         stretch_us: gives the length of a stretch, in microseconds; it may change.
-        erased: also moments before the whole screen is erased or exchanged.
+        erased: also yield before the whole screen is erased or exchanged.
 
     Yields:
-        The time in microseconds of what the emulator shows now.
+        The time in microseconds of the emulator's present screen.
     """
-    unseen: int | None = None  # when what is on the screen and was not looked at came
+    unseen: int | None = None  # the time of the output that was not looked at yet
     for event in events:
         record = event.record
         if unseen is not None and not emulator.synchronized:
@@ -90,7 +90,7 @@ def moments(
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """What to paint without a look in between."""
+    """Output to paint without a look in between."""
     cuts = [0, *(found.start() for found in _ERASES.finditer(data) if found.start()), len(data)]
     if len(cuts) == 2 and len(data) <= MOST_FED:
         yield data
@@ -101,11 +101,11 @@ def _pieces(data: bytes) -> Iterator[bytes]:
 
 
 _MOST_REPLACED = 400
-"""Of so many lines in a row that were replaced it is looked which ones came back further down."""
+"""The most replaced lines in a row that are searched for lines that moved further down."""
 
 
 class _Line(msgspec.Struct, eq=False):
-    """A line of the result; ``after_blank``: there was a blank one above."""
+    """A line of the result; ``after_blank``: there was a blank line above."""
 
     text: str
     after_blank: bool = False
@@ -114,11 +114,11 @@ class _Line(msgspec.Struct, eq=False):
 
 
 _Seen = list[tuple[str, _Line | None]]
-"""The lines of a screen, as they look now; blank ones are no line of the result."""
+"""The lines of a screen, as they look now; blank ones are not part of the result."""
 
 
 def shown_lines(source: ExportSource) -> Iterator[str]:
-    """The lines; a blank one where there was one above a new line."""
+    """The lines, with a blank line where there was one above a new line."""
     terminal = source.manifest.terminal
     size = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
     emulator = PyteEmulator(size, scrollback=MOST_FED + 2000)
@@ -137,7 +137,7 @@ def shown_lines(source: ExportSource) -> Iterator[str]:
 
 
 class _Found:
-    """What was seen so far."""
+    """The lines that were seen so far."""
 
     def __init__(self) -> None:
         self._lines: deque[_Line] = deque()
@@ -147,12 +147,12 @@ class _Found:
         self._is_first = True
 
     def look(self, lines: Sequence[str], on_screen: int, *, alternate: bool) -> None:
-        """Compare with the last look.
+        """Compare with the previous look.
 
         Args:
-            lines: those that scrolled off since, and those of the screen.
-            on_screen: how many of them, at the end, are still there.
-            alternate: which screen.
+            lines: the lines that scrolled off since, and those of the screen.
+            on_screen: how many of them, at the end, are on the screen.
+            alternate: whether it is the alternate screen.
         """
         if not alternate:
             self._leave(self._screens[True])
@@ -185,7 +185,7 @@ class _Found:
         return seen
 
     def _becomes(self, line: _Line, old: str, new: str) -> bool:
-        """Whether a line that was replaced in its place is the same one, changed; it is noted."""
+        """Whether a line was changed in its place and is still the same line; notes the change."""
         if not old or not new:
             return False
         if line.text.startswith(new):
@@ -213,12 +213,12 @@ class _Found:
                 self._gone.setdefault(line.text, []).append(line)
 
     def settled(self) -> Iterator[str]:
-        """The lines that nothing can change any more, each once."""
+        """The lines that can no longer change, each once."""
         while self._lines and not self._lines[0].is_shown:
             yield from self._written(self._lines.popleft())
 
     def rest(self) -> Iterator[str]:
-        """All others."""
+        """All other lines."""
         while self._lines:
             yield from self._written(self._lines.popleft())
 
@@ -231,7 +231,7 @@ class _Found:
 
 
 def _continued(old: tuple[str, _Line | None], first: str) -> str | None:
-    """The line whose end is the first row of the screen: its beginning scrolled off."""
+    """The line whose end is the first row of the screen, because its beginning scrolled off."""
     text = old[0]
     return text if first and len(text) > len(first) and text.endswith(first) else None
 
@@ -260,7 +260,7 @@ def _ranges(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[bool, int,
 
 SCROLLBACK_ROWS = 10_000
 MAX_VISITS = 100
-"""Of so many full-screen programs the last screen is kept; each costs a look at all lines."""
+"""The most full-screen programs whose last screen is kept; each costs a look at all lines."""
 _MOST_UNFED = 1 << 16
 
 _TO_ALTERNATE = re.compile(rb"\x1b\[\?(?:\d+;)*(?:47|1047|1049)(?:;\d+)*h")
@@ -273,13 +273,13 @@ def recording_text(
     frames: bool = False,
     all: bool = False,  # noqa: A002 - the name of the option
 ) -> Iterator[bytes]:
-    """The session as text, as copied from a terminal at its end, or every line or frame.
+    """The session as text: as copied from a terminal at its end, or every line or frame.
 
     Args:
         source: the recording.
         scrollback: how many rows that scrolled off the main screen are kept; 10000 when None.
-        frames: each frame below its time, instead.
-        all: every line that was ever shown, once (``shown_lines``), instead.
+        frames: instead, each frame below its time.
+        all: instead, every line that was ever shown, once (``shown_lines``).
 
     Raises:
         UsageError: two of ``scrollback``, ``frames`` and ``all``.
@@ -303,7 +303,7 @@ def _frames(source: ExportSource) -> Iterator[bytes]:
 
 
 class _Visit(msgspec.Struct):
-    """A stay on the alternate screen: after which line, its last screen and time."""
+    """A visit to the alternate screen: the line before it, its last screen and time."""
 
     line: int
     rows: tuple[str, ...] = ()
@@ -313,14 +313,14 @@ class _Visit(msgspec.Struct):
 def _session(source: ExportSource, scrollback: int) -> Iterator[bytes]:
     """The main screen and its scrollback, with the last screens of full-screen programs in between.
 
-    These are stored frames: there is one for each pause of the program, and before each key, also
-    before the one that ended it.
+    These screens are stored frames, which exist for each pause of the program, and before each key,
+    including the key that ended the program.
     """
     terminal = source.manifest.terminal
     size = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
     emulator = PyteEmulator(size, scrollback=scrollback)
     visits: list[_Visit] = []
-    unfed = bytearray()  # one long piece costs a fraction of what many short ones do
+    unfed = bytearray()  # one long piece is much cheaper than many short ones
 
     def feed() -> None:
         emulator.feed(bytes(unfed))
@@ -354,7 +354,7 @@ def _session(source: ExportSource, scrollback: int) -> Iterator[bytes]:
 
 
 def _trimmed(rows: Sequence[str]) -> list[str]:
-    """Without the empty rows at the end."""
+    """The rows without the empty ones at the end."""
     kept = list(rows)
     while kept and not kept[-1]:
         kept.pop()

@@ -1,12 +1,12 @@
-"""An animated SVG of a cassette: one self-contained picture, no script, nothing loaded.
+"""Export an animated SVG: one self-contained picture that has no script and loads nothing.
 
-Every distinct row of the recording is drawn once and used by reference; the frames are below each
-other on a film strip that a CSS animation moves one step at a time. So it plays also where images
-may not run scripts, as in a README. A viewer that prefers reduced motion sees the last frame.
+Every distinct row of the recording is drawn once and used by reference. The frames are one below
+the other on a film strip, which a CSS animation moves one step at a time. So it also plays where
+images may not run scripts, as in a README. A viewer that prefers reduced motion shows the last
+frame.
 
-Text is laid out on the cell grid by ``textLength``, whatever font is there.
-Nothing from the cassette becomes markup: text is escaped, characters that XML
-1.0 forbids are replaced, links are dropped.
+``textLength`` keeps text on the cell grid with any font. Nothing from the cassette becomes markup:
+text is escaped, characters that XML 1.0 forbids are replaced, and links are dropped.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.formats.export.registry import ExportSource
+from ptycassette.model.records import Manifest
 from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style, StyleRun
 from ptycassette.model.stored_screen import screen_of
 from ptycassette.terminal.cells import split_clusters
@@ -89,7 +90,7 @@ LIGHT = Theme(
 
 
 def theme_named(name: str) -> Theme:
-    """``light``, or else ``dark``."""
+    """The theme ``light``; ``dark`` for any other name."""
     return LIGHT if name == "light" else DARK
 
 
@@ -111,7 +112,7 @@ def css_color(color: int | str | None, theme: Theme, default: str) -> str:
 
 
 def css_lines(style: Style) -> str:
-    """The value of ``text-decoration``; empty for none."""
+    """The value of ``text-decoration``; empty for no decoration."""
     lines = (
         ("underline", style.underline),
         ("line-through", style.strike),
@@ -120,7 +121,7 @@ def css_lines(style: Style) -> str:
     return " ".join(name for name, on in lines if on)
 
 
-# Which stretch of a recording is shown, and how fast: times of frames, without their pictures.
+# The stretch of a recording to show, and its speed: times of frames, without their pictures.
 
 
 T = TypeVar("T")
@@ -132,7 +133,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """Times in microseconds; those of the stretch and ``idle_limit_us`` are as recorded.
 
     ``end_us`` is included. Pauses longer than ``idle_limit_us`` are shortened to it. Frames that
-    would be closer together than ``min_frame_us`` when shown are merged, the later one wins.
+    would be closer together than ``min_frame_us`` when shown are merged; the later one stays.
     """
 
     start_us: int = 0
@@ -142,10 +143,21 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     min_frame_us: int = 33_000
 
 
+def idle_limit_of(manifest: Manifest, given: float | None) -> float:
+    """The limit of pauses in seconds: the given one, else the recording's own, else 2 s."""
+    own = manifest.idle_limit_s if given is None else given
+    return IDLE_LIMIT_S if own is None else own
+
+
 def pace_of(
-    *, idle_limit: float | None, speed: float | None, start: float | None, end: float | None
+    manifest: Manifest,
+    *,
+    idle_limit: float | None,
+    speed: float | None,
+    start: float | None,
+    end: float | None,
 ) -> Pace:
-    """The pace that options ask for, in seconds; None is the default.
+    """The pace for options in seconds; None is the default.
 
     Raises:
         UsageError: the stretch ends before it starts.
@@ -156,15 +168,15 @@ def pace_of(
         start_us=round((start or 0) * 1_000_000),
         end_us=None if end is None else round(end * 1_000_000),
         speed=1.0 if speed is None else speed,
-        idle_limit_us=round((IDLE_LIMIT_S if idle_limit is None else idle_limit) * 1_000_000),
+        idle_limit_us=round(idle_limit_of(manifest, idle_limit) * 1_000_000),
     )
 
 
 def paced(frames: Iterable[tuple[int, T]], pace: Pace) -> list[tuple[int, T]]:
-    """Frames ``(t_us, picture)`` in order of time as they are to be shown, from 0 on.
+    """Frames ``(t_us, picture)`` in order, with their times in the result, from 0 on.
 
-    The first one is what was there at the start of the stretch. A frame equal to the one before
-    is left out.
+    The first one is the picture at the start of the stretch. A frame equal to the one before is
+    left out.
     """
     shown: list[tuple[int, T]] = []
     now_us = last_us = 0
@@ -201,8 +213,8 @@ _FONT = (
 class SvgOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the picture.
 
-    Lengths in CSS pixels, times in microseconds. The last frame stays for ``hold_us`` before the
-    loop starts again.
+    Lengths are in CSS pixels, times in microseconds. The last frame stays for ``hold_us`` before
+    the loop starts again.
     """
 
     theme: Theme = DARK
@@ -230,13 +242,13 @@ def recording_svg(
 
     Args:
         source: the recording.
-        title: of the picture.
-        idle_limit: no pause longer than this, in seconds; 2 when None.
+        title: the title of the picture.
+        idle_limit: the longest pause in seconds; None for the recording's own limit, else 2.
         theme: ``dark`` or ``light``.
         still: only the last frame.
-        speed: so many times as fast as recorded.
-        start: from this moment on, in seconds.
-        end: until this moment.
+        speed: how many times faster than recorded.
+        start: the beginning, in seconds.
+        end: the end, in seconds.
 
     Raises:
         UsageError: there is no frame.
@@ -254,7 +266,7 @@ def recording_svg(
     options = SvgOptions(
         theme=theme_named(theme),
         title=title or "",
-        pace=pace_of(idle_limit=idle_limit, speed=speed, start=start, end=end),
+        pace=pace_of(source.manifest, idle_limit=idle_limit, speed=speed, start=start, end=end),
     )
     film = paced(frames, options.pace)
     yield "".join(_document(film[-1:] if still else film, options)).encode()
@@ -310,7 +322,7 @@ def _document(film: Sequence[tuple[int, Screen]], opts: SvgOptions) -> Iterator[
 
 
 def _css(film: Sequence[tuple[int, Screen]], height: float, opts: SvgOptions) -> str:
-    # Colour, weight and slant are attributes, which any CSS rule for them would overrule.
+    # Colour, weight and slant are attributes, because any CSS rule for them overrides those.
     base = "text{white-space:pre;dominant-baseline:central}"
     if len(film) == 1:
         return base
@@ -348,7 +360,7 @@ def _frame(
 
 
 def _within(runs: Sequence[StyleRun], cols: int) -> list[StyleRun]:
-    """The runs clipped to the screen: the cells of a cassette are not trusted."""
+    """The runs, clipped to the screen, because the cells of a cassette are not trusted."""
     return [
         StyleRun(run.col, min(run.length, cols - run.col), run.style)
         for run in runs

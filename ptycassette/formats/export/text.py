@@ -1,13 +1,12 @@
-"""Output as plain text, line by line, as in a log.
+"""Export output as plain text, line by line, as in a log.
 
-This models one line, not a screen. Carriage return, backspace, tab and the
-sequences that edit within a line are applied, so a shell's line editing gives
-the final line. A cursor movement to another row ends the line; everything else
-is dropped, also what a full-screen program draws on the alternate screen.
+This models one line, not a screen. It applies carriage return, backspace, tab and the sequences
+that edit within a line, so that a shell's line editing gives the final line. A cursor movement to
+another row ends the line. Everything else is dropped, including all that a full-screen program
+draws on the alternate screen.
 
-The result has only text, spaces and newlines, which do not act on a terminal.
-(ECMA-48: CR, BS, HT, LF, CUF, CUB, CHA, EL, ECH, DCH, ICH; xterm: 47, 1047,
-1049.)
+The result contains only text, spaces and newlines, which do not act on a terminal.
+(ECMA-48: CR, BS, HT, LF, CUF, CUB, CHA, EL, ECH, DCH, ICH; xterm: 47, 1047, 1049.)
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ import unicodedata
 MAX_COLS = 10_000
 """A longer line is ended here."""
 MAX_CURSOR = 1000
-"""A cursor that is moved goes no further: no screen is wider."""
+"""The limit for cursor movements; no screen is wider."""
 MAX_PENDING = 128
-"""Of a sequence that has not ended yet, so many characters are kept."""
+"""How many characters of an unfinished sequence are kept."""
 _AT_ONCE = 1 << 16
 
 _TOKEN = re.compile(
@@ -203,7 +202,7 @@ class TextStream:
 
 
 def _shortened(pending: str) -> str:
-    """The part of an unfinished sequence to keep; of a string only its introducer.
+    """The part of an unfinished sequence to keep; only the introducer of a string.
 
     Otherwise a string that never ends would be searched again with every read.
     """

@@ -1,8 +1,8 @@
-"""The tape for other tools: HAR (http://www.softwareishard.com/blog/har-12-spec/) and vcrpy's YAML.
+"""Export the tape as HAR (http://www.softwareishard.com/blog/har-12-spec/) or as YAML for vcrpy.
 
-Both hold requests and answers as they are in the cassette: unpacked, scrubbed, with the headers
-that are kept. HAR has messages of WebSockets as Chrome writes them (``_webSocketMessages``); vcrpy
-knows none, and gets the HTTP exchanges alone.
+Both contain requests and answers as the cassette has them: unpacked, scrubbed, with the kept
+headers. HAR has messages of WebSockets as Chrome writes them (``_webSocketMessages``); vcrpy does
+not support them and gets only the HTTP exchanges.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ptycassette.version import __version__
 
 
 class _Exchange(Protocol):
-    """A question with its answer, as an open cassette gives it."""
+    """A question with its answer, from an open cassette."""
 
     entry: TapeEntry
 
@@ -47,7 +47,7 @@ class _WithTape(Protocol):
 
 
 def har(source: object) -> Iterable[bytes]:
-    """The tape as HAR 1.2, as HTTP archives are read by browsers.
+    """The tape as HAR 1.2, the HTTP archive that browsers read.
 
     Raises:
         UsageError: there is no tape.

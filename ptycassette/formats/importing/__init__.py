@@ -1,1 +1,1 @@
-"""Files of other tools as recordings: HAR, vcrpy, call traces, telemetry; into a cassette."""
+"""Import files of other tools as cassettes: terminal recordings, calls of models, scripts."""

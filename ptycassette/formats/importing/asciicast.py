@@ -1,9 +1,9 @@
-"""asciicast, versions 1, 2 and 3, as asciinema writes them.
+"""Import asciicast files, versions 1, 2 and 3, as asciinema writes them.
 
 Source: https://docs.asciinema.org/manual/asciicast/v1/, v2/ and v3/. Version 1 is one JSON document
 with intervals between outputs; versions 2 and 3 are a header and a line for each event, stamped
-with seconds since the start (2) or since the event before (3). Times are rounded to microseconds
-one by one, as asciinema writes them. Codes that are not known are skipped, as the format asks for.
+with seconds since the start (2) or since the event before (3). Each time is rounded to microseconds
+by itself, as asciinema does. Unknown codes are skipped, as the format requires.
 """
 
 from __future__ import annotations
@@ -50,13 +50,14 @@ _FEW_LINES, _LINE_BYTES = 50_000, 50
 def decoded(
     data: bytes, where: str, kind: Any = Any, *, max_values: int = DEFAULT_LIMITS.max_line_values
 ) -> Any:
-    """JSON as a value of ``kind``.
+    """Decode JSON as a value of ``kind``.
 
     Args:
         data: the JSON.
         where: its place in the file, for messages.
-        kind: of the value.
-        max_values: or one for each eight bytes; a value takes some fifty bytes of memory.
+        kind: the type of the value.
+        max_values: the limit on values, or one for each eight bytes if that is more; a value takes
+            some fifty bytes of memory.
 
     Raises:
         BadImportError: it is not JSON of that kind, or has more values.
@@ -79,10 +80,10 @@ def _cause(exc: Exception) -> str:
 
 
 def objects_of(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each object, with the number of its line.
+    """Each object with its line number.
 
     Raises:
-        BadImportError: a line is no object.
+        BadImportError: a line is not an object.
     """
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
@@ -112,7 +113,7 @@ _KEPT = ("env", "idle_time_limit", "tags")
 
 
 class _Header(msgspec.Struct, kw_only=True):
-    """What versions 1 and 2 say, and 3 but for the terminal."""
+    """The header of versions 1 and 2, and of version 3 except for the terminal."""
 
     version: Literal[1, 2, 3]
     timestamp: float | None = None
@@ -158,7 +159,7 @@ def read_asciicast(data: bytes, *, partial: bool = False) -> ImportedSession:
         partial: read a broken file of version 2 or 3 up to the fault.
 
     Raises:
-        BadImportError: it is broken, or none; the message has the line.
+        BadImportError: it is broken, or not an asciicast; the message has the line.
     """
     data = data.removeprefix(b"\xef\xbb\xbf")
     first, body = _header_line(data)
@@ -182,7 +183,7 @@ def read_asciicast(data: bytes, *, partial: bool = False) -> ImportedSession:
 
 
 def _header_line(data: bytes) -> tuple[bytes, int]:
-    """The first line, and where the next one begins."""
+    """The first line, and the offset of the next one."""
     end = data.find(b"\n", 0, _MAX_LINE_BYTES)
     return (data, len(data)) if end < 0 else (data[:end], end + 1)
 
@@ -208,7 +209,7 @@ def _read_v1(data: bytes) -> ImportedSession:
 
 
 def _facts(header: _Sized | _Header3, where: str) -> dict[str, Any]:
-    """What a header says of the session."""
+    """The facts about the session in a header."""
     if isinstance(header, _Header3):
         size = checked_size(header.term.rows, header.term.cols, where)
         term, theme = header.term.type, header.term.theme

@@ -1,10 +1,10 @@
-"""Cassettes of cendor-cassette, versions 1 and 2: calls of models and of tools.
+"""Import cassettes of cendor-cassette (versions 1 and 2), and rebuild calls from descriptions.
 
 ``{"version": 2, "entries": [...]}``; an entry has ``seq``, ``kind`` (``llm`` or ``tool``),
 ``request_hash``, ``request`` and ``response``. Version 2 added ``stream`` to a request and
-``response_type`` to an entry. A request of a model is ``provider``, ``model`` and ``messages``, not
-what was sent, and there are no times. Source: ``cendor/cassette/__init__.py`` of cendor-cassette
-1.1.1, ``_normalized_request`` and ``_recording``.
+``response_type`` to an entry. A model's request has ``provider``, ``model`` and ``messages``
+instead of the actual request, and there are no times. Source: ``cendor/cassette/__init__.py`` of
+cendor-cassette 1.1.1, ``_normalized_request`` and ``_recording``.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from ptycassette.tape.providers.openai_chat import chat_answer
 from ptycassette.tape.providers.questions import rebuilt_question
 from ptycassette.tape.routing import known_providers
 
-# Questions and answers that a file tells of, but does not hold, as OpenAI's chat completions.
+# Rebuild questions and answers that a file only describes, as OpenAI's chat completions.
 
 
 NOWHERE = "https://imported.invalid"
-"""Where a question went of which nobody says it (RFC 2606 reserves the name)."""
+"""The address for a question without one (RFC 2606 reserves the name)."""
 
 CHAT = "/v1/chat/completions"
 JSON = (("content-type", "application/json"),)
 
 
 def base_of(provider: object) -> str:
-    """The base URL of a provider; their names are those of OpenTelemetry's conventions, too."""
+    """The base URL of a provider; names of OpenTelemetry's conventions work, too."""
     known = known_providers().named(str(provider))
     return known.url if known else NOWHERE
 
 
 def chat_question(model: object, messages: Sequence[Any], more: Mapping[str, Any]) -> bytes:
-    """The body of a question. ``more`` are other members, of which None is left out.
+    """The body of a question. ``more`` are other members; those with the value None are left out.
 
-    It is in the one form in which a tape compares such questions (``rebuilt_question``).
+    It has the form in which a tape compares such questions (``rebuilt_question``).
     """
     said = {"model": model, "messages": list(messages), **more}
     body = msgspec.json.encode({name: value for name, value in said.items() if value is not None})
@@ -77,10 +77,10 @@ class _Document(msgspec.Struct, kw_only=True):
 
 
 def read_cendor(data: bytes) -> ImportedSession:
-    """The calls of a cassette; those of tools are service events.
+    """The calls of a cassette; calls of tools become service events.
 
     Raises:
-        BadImportError: it is none, or of a version that is not known.
+        BadImportError: it is not such a cassette, or its version is unknown.
     """
     version = decoded(data, "the document", _Versioned).version
     if version not in VERSIONS:
@@ -140,7 +140,7 @@ def _call(entry: _Entry, t_us: int) -> Call:
 
 
 def _path(response: Any, model: object) -> str:
-    """Where an answer of that form comes from."""
+    """The path of the API whose answers have this form."""
     members = response if isinstance(response, dict) else {}
     if anthropic.is_answer(members):
         return "/v1/messages"
@@ -150,7 +150,7 @@ def _path(response: Any, model: object) -> str:
 
 
 def _tool(entry: _Entry, number: int, t_us: int) -> Iterator[Noted]:
-    """The call of a tool and its result, as the tape has them."""
+    """The call of a tool and its result, in the form of the tape."""
     name, arguments = entry.request.get("name"), entry.request.get("arguments")
     if not isinstance(name, str):
         raise SkippedError("a call of a tool without a name", "name")

@@ -1,4 +1,4 @@
-"""Output in a charset other than UTF-8, which a cassette and its emulator expect."""
+"""Convert output from another charset to UTF-8, which a cassette and its emulator expect."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _SEQUENCE = "\x1b[1;31m\r\n"
 
 
 def check_charset(name: str) -> None:
-    """Check that output in a charset can be read.
+    """Check that output in a charset can be converted.
 
     Raises:
-        UsageError: Python has no such charset, or escape sequences are not ASCII in it.
+        UsageError: Python has no such charset, or its escape sequences are not ASCII.
     """
     try:
         as_ascii = _SEQUENCE.encode(name) == _SEQUENCE.encode()
@@ -30,9 +30,9 @@ def check_charset(name: str) -> None:
 
 
 class InUtf8:
-    """Events whose output and input are UTF-8 instead of a charset; each iteration starts anew.
+    """Events with output and input converted from a charset; each iteration starts anew.
 
-    Bytes that are not of the charset become U+FFFD.
+    Bytes that are invalid in the charset become U+FFFD.
     """
 
     def __init__(self, events: Iterable[JournalEvent], charset: str) -> None:
@@ -69,7 +69,7 @@ def _made(
 
 
 def undecodable(events: Iterable[JournalEvent]) -> int:
-    """How many outputs hold bytes that are not UTF-8."""
+    """How many outputs contain bytes that are not UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     found = 0
     for event in events:

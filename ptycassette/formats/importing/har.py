@@ -1,7 +1,7 @@
-"""HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/), as browsers and ``export`` write it.
+"""Import HAR 1.2, as browsers and ``export`` write it.
 
-Bodies in it are unpacked. Messages of WebSockets are in ``_webSocketMessages``, which is Chrome's:
-binary ones in base64, with opcode 2.
+Source: http://www.softwareishard.com/blog/har-12-spec/. Bodies in it are unpacked. Messages of
+WebSockets are in Chrome's extension ``_webSocketMessages``: binary ones in base64, with opcode 2.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """A question with its answer. ``status`` is None where none came.
+    """A question with its answer. ``status`` is None if there was no answer.
 
-    ``messages`` are those of a WebSocket; None for HTTP. Header names are in lower case.
-    ``with_headers``: whether the file holds the headers of the question; otherwise they are made up
+    ``messages`` are the messages of a WebSocket; None for HTTP. Header names are in lower case.
+    ``with_headers``: whether the file has the headers of the question; otherwise they are made up
     for readers, and a rerun does not compare them. ``rebuilt``: whether the question was rebuilt
-    from what the file has of it.
+    from a description in the file.
     """
 
     begun_us: int
@@ -81,10 +81,10 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkippedError(Exception):
-    """An entry cannot be taken; the message is the reason, the same for all such entries.
+    """An entry cannot be imported; the message is the reason, the same for all such entries.
 
     Attributes:
-        field: the member of a call that is missing or broken; empty for what is no call.
+        field: the missing or broken member of a call; empty if it is not a call.
     """
 
     def __init__(self, reason: str, field: str = "") -> None:
@@ -96,7 +96,7 @@ class Skipped(Counter[str]):
     """How many entries were left out, by reason.
 
     Attributes:
-        faults: the broken calls among them: where each is, its field, and the reason.
+        faults: the broken calls among them: the place, the field, and the reason of each.
     """
 
     def __init__(self, counted: Mapping[str, int] | None = None) -> None:
@@ -111,10 +111,10 @@ class Skipped(Counter[str]):
 
 
 def checked_url(url: object, field: str = "url") -> str:
-    """A URL that a tape can hold. ``field`` is where it is in a call.
+    """A URL that a tape can contain. ``field`` is its place in a call.
 
     Raises:
-        SkippedError: it is none.
+        SkippedError: it is not such a URL.
     """
     try:
         parts = urlsplit(url) if isinstance(url, str) else None
@@ -127,10 +127,10 @@ def checked_url(url: object, field: str = "url") -> str:
 
 
 def checked_status(status: object) -> int | None:
-    """A status of HTTP; None for 0, which tools write where no answer came.
+    """An HTTP status; None for 0, which tools write if there was no answer.
 
     Raises:
-        SkippedError: it is none.
+        SkippedError: it is not a status.
     """
     if isinstance(status, int) and not isinstance(status, bool) and status in _STATUSES:
         return status
@@ -149,20 +149,20 @@ def header_pairs(pairs: Iterable[tuple[object, object]]) -> Headers:
 
 
 def without_packing(headers: Headers) -> Headers:
-    """The headers of a body that the tool has unpacked."""
+    """The headers for a body that the tool has unpacked."""
     return tuple(pair for pair in headers if pair[0] != "content-encoding")
 
 
 def unpacked(headers: Headers, body: bytes, *, parsed: bool = False) -> tuple[Headers, bytes]:
-    """Headers and body without the encodings of the content.
+    """Headers and body without content encodings.
 
-    Tools that unpack a body may leave the header as it was. A body that is UTF-8 is not packed:
-    what gzip, zstd, br and deflate make of one is not.
+    Tools that unpack a body may keep the header. A body that is UTF-8 is not packed: the output of
+    gzip, zstd, br and deflate never is UTF-8.
 
     Args:
         headers: with names in lower case.
-        body: of the request or the answer.
-        parsed: whether the body was not packed in the file in any case.
+        body: the body of the request or the answer.
+        parsed: whether the body is certainly not packed in the file.
 
     Raises:
         SkippedError: it is packed, and damaged or of an unknown encoding.
@@ -190,12 +190,12 @@ def _is_text(body: bytes) -> bool:
 
 
 def moment_us(text: object, field: str = "time") -> int:
-    """A moment in RFC 3339, or seconds since 1970, as microseconds since 1970.
+    """Convert a moment in RFC 3339, or seconds since 1970, to microseconds since 1970.
 
-    ``field`` is where it is in a call.
+    ``field`` is its place in a call.
 
     Raises:
-        SkippedError: it is none.
+        SkippedError: it is not a moment.
     """
     try:
         if isinstance(text, str):
@@ -219,12 +219,12 @@ def session_of_calls(
     notes: Sequence[Noted] = (),
     **facts: Any,
 ) -> ImportedSession:
-    """The session of calls.
+    """Make a session from calls.
 
     Args:
         calls: in any order.
-        skipped: what was not taken, by reason.
-        dated: whether times count from 1970, so that the first one says when it began.
+        skipped: counts of what was not imported, by reason.
+        dated: whether times count from 1970, so that the first one is the beginning.
         rebuilt: see ``ImportedSession``.
         notes: service events beside the calls; their times count from the same moment.
         **facts: more fields of ``ImportedSession``.
@@ -262,7 +262,7 @@ def session_of_calls(
 
 
 def _compared(calls: Sequence[Call]) -> tuple[str, ...]:
-    """The headers that a rerun compares: those that the file holds."""
+    """The headers that a rerun compares: those in the file."""
     if not all(call.with_headers for call in calls):
         return ()
     return tuple(sorted({name for call in calls for name, _ in call.headers}))
@@ -279,9 +279,9 @@ def tool_events(
 
     Args:
         times: when it began and ended, in microseconds.
-        call_id: of the call.
-        name: of the tool.
-        arguments: by name; the JSON of them, too.
+        call_id: the id of the call.
+        name: the name of the tool.
+        arguments: the arguments by name, or the JSON text of them.
         ended: ``output``, or ``error`` (``tool_failure``); None if it is not in the file.
     """
     value = decoded_json(arguments) if isinstance(arguments, str) else arguments
@@ -293,11 +293,11 @@ def tool_events(
 
 
 def tool_failure(said: object, *, kind: object = None) -> dict[str, dict[str, str]]:
-    """What a file has of the exception of a tool: its ``type`` and its ``message``, or one.
+    """The exception of a tool, as far as a file has it: its ``type`` and its ``message``, or one.
 
     Args:
         said: the message, ``TYPE: MESSAGE``, or an object with both.
-        kind: the type, where the file has it beside.
+        kind: the type, if the file has it separately.
     """
     message = said
     if isinstance(said, dict):
@@ -319,7 +319,7 @@ def _short(kind: str) -> str:
 
 
 def _items(number: int, call: Call, origin_us: int) -> Iterator[TapeItem]:
-    """The items of one call; their times do not go back."""
+    """The items of one call, with times that never decrease."""
     parts = urlsplit(call.url)
     path = parts.path or "/"
     t_us = call.begun_us - origin_us
@@ -360,7 +360,7 @@ def read_har(data: bytes) -> ImportedSession:
     """The calls of an HTTP archive.
 
     Raises:
-        BadImportError: it is none.
+        BadImportError: it is not an HTTP archive.
     """
     document = decoded(data.removeprefix(b"\xef\xbb\xbf"), "it is not JSON")
     log = document.get("log") if isinstance(document, dict) else None
@@ -424,14 +424,14 @@ def _call(entry: dict[str, Any]) -> Call:
 
 
 def _us(milliseconds: object) -> int:
-    """A length of time in ms; -1 is HAR's word for one that does not apply."""
+    """A length of time in ms, converted to microseconds; HAR writes -1 if it does not apply."""
     if isinstance(milliseconds, int | float) and 0 <= milliseconds < 1e12:
         return round(milliseconds * 1000)
     return 0
 
 
 def _outcome(entry: dict[str, Any], response: dict[str, Any]) -> tuple[ExchangeOutcome, str]:
-    """How it ended: as ``export`` says it in the comment, or by Chrome's status 0."""
+    """The outcome, from the comment that ``export`` writes, or from Chrome's status 0."""
     comment = entry.get("comment")
     if isinstance(comment, str):
         for outcome in _OUTCOMES:

@@ -1,10 +1,10 @@
-"""Calls of models in OpenTelemetry's GenAI conventions, from OTLP in JSON.
+"""Import calls of models in OpenTelemetry's GenAI conventions, from OTLP in JSON.
 
-https://opentelemetry.io/docs/specs/semconv/gen-ai/: what is read is the span of an inference, and
-the event ``gen_ai.client.inference.operation.details`` where there is no such span with messages.
-Since 1.37 the messages are in ``gen_ai.input.messages`` and ``gen_ai.output.messages``; before,
-each was an event (``gen_ai.user.message``, ``gen_ai.choice``), which are read, too. Neither
-holds what was sent: the calls are rebuilt (``rebuilt.py``).
+https://opentelemetry.io/docs/specs/semconv/gen-ai/: it reads the span of an inference. If no such
+span has messages, it reads the event ``gen_ai.client.inference.operation.details``. Since 1.37 the
+messages are in ``gen_ai.input.messages`` and ``gen_ai.output.messages``; before, each message was
+an event (``gen_ai.user.message``, ``gen_ai.choice``), which is also read. Neither holds the actual
+requests, so the calls are rebuilt (``cendor.py``).
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _MOST_DEPTH = 32
 
 
 NO_MESSAGE = "error"
-"""What a span without a message failed with."""
+"""The error of a span without a message."""
 
 
 class TelemetryRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A span, or an event. Times are microseconds since 1970.
 
-    ``trace`` and ``span`` are the ids of the span, or of that in which the event happened.
+    ``trace`` and ``span`` are the ids of the span, or of the span that contains the event.
     """
 
     name: str
@@ -68,7 +68,7 @@ def records_in(data: bytes) -> Iterator[TelemetryRecord]:
     """All spans with their events, and all records of logs, in the order of the file.
 
     Raises:
-        BadImportError: it is not OTLP; the message says on which line.
+        BadImportError: it is not OTLP; the message has the line.
     """
     for line, document in objects_of(data):
         if not {"resourceSpans", "resourceLogs"} & document.keys():
@@ -134,7 +134,6 @@ def _attributes(owner: dict[str, Any]) -> dict[str, Any]:
 
 
 def _value(value: Any, depth: int = 0) -> Any:
-    """An AnyValue as a plain one."""
     if depth > _MOST_DEPTH:
         raise ValueError("nested too deep")
     match value:
@@ -181,10 +180,10 @@ Choices = list[tuple[dict[str, Any], object]]
 
 
 def read_otel(data: bytes) -> ImportedSession:
-    """The calls of models that spans and events tell of.
+    """The calls of models in spans and events.
 
     Raises:
-        BadImportError: it is not OTLP, or tells of no call.
+        BadImportError: it is not OTLP, or has no call.
     """
     records = list(records_in(data))
     events: defaultdict[tuple[str, str], list[TelemetryRecord]] = defaultdict(list)
@@ -197,7 +196,7 @@ def read_otel(data: bytes) -> ImportedSession:
     taken: set[tuple[str, str]] = set()
     for one in sorted(
         records, key=lambda one: not one.is_span
-    ):  # spans say when it began and ended
+    ):  # spans have the times of beginning and end
         place = one.trace, one.span
         if not one.is_span and (one.name != _DETAILS or (place in taken and any(place))):
             continue
@@ -213,7 +212,7 @@ def read_otel(data: bytes) -> ImportedSession:
 
 
 def _tool(span: TelemetryRecord) -> Iterator[Noted]:
-    """The call of a tool and its result, of its span."""
+    """The tool call in a span, and its result."""
     said = span.attributes
     name = said.get("gen_ai.tool.name")
     if not isinstance(name, str):
@@ -268,7 +267,7 @@ def _call(one: TelemetryRecord, events: list[TelemetryRecord]) -> Call:
 
 
 def _said(one: TelemetryRecord, events: list[TelemetryRecord]) -> dict[str, Any]:
-    """The attributes of a span with those of the event that has its details."""
+    """The attributes of a span, with those of the event that has its details."""
     said = dict(one.attributes)
     for event in events:
         if event.name == _DETAILS:
@@ -291,7 +290,7 @@ def _base(said: Mapping[str, Any]) -> str:
 
 
 def _answer(said: Mapping[str, Any], choices: Choices, failed: str) -> tuple[int | None, bytes]:
-    """Status and body; no status where no answer came."""
+    """Status and body; no status if there was no answer."""
     if choices:
         usage = (
             said.get("gen_ai.usage.input_tokens", said.get("gen_ai.usage.prompt_tokens")),
@@ -331,7 +330,7 @@ def _messages(said: Mapping[str, Any], events: list[TelemetryRecord]) -> tuple[M
 
 
 def _old(role: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """A message of the conventions before 1.37, which were those of chat completions."""
+    """A message of the conventions before 1.37, which follow chat completions."""
     made = {"role": body.get("role") or role, "content": body.get("content")}
     if role == "tool":
         made["tool_call_id"] = body.get("id")
@@ -341,7 +340,7 @@ def _old(role: str, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_parts(role: str, parts: Any) -> Iterator[dict[str, Any]]:
-    """The messages that a message in parts is: the results of tools are messages of their own."""
+    """Split a message with parts; results of tools become messages of their own."""
     texts, calls, results = [], [], []
     for part in objects_in(parts):
         match part.get("type"):
@@ -352,7 +351,7 @@ def _of_parts(role: str, parts: Any) -> Iterator[dict[str, Any]]:
                 text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
                 result = {"role": "tool", "tool_call_id": part.get("id"), "content": text}
                 results.append(result)
-            case "reasoning":  # no question holds what was thought
+            case "reasoning":  # questions do not contain the reasoning
                 pass
             case kind:
                 content = part.get("content")

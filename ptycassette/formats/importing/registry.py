@@ -1,4 +1,4 @@
-"""The table of imports: name, endings, and the function that reads.
+"""The table of imports: name, suffixes, and the function that reads each format.
 
 A new import is a module of this package and a row of ``IMPORTS``. The functions are named, not
 imported, so that listing the imports loads none of them.
@@ -20,16 +20,16 @@ from ptycassette.formats.importing.session import ImportedScript, ImportedSessio
 class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
     """One import.
 
-    ``endings`` are the file endings that select it; ``reads`` describes the content, for the docs.
+    ``endings`` are the file suffixes that select it; ``reads`` describes the content, for the docs.
     ``reader`` names the function that reads, as ``module:function`` in this package: from the bytes
     of the whole file to an ``ImportedSession``; it raises ``BadImportError``.
 
-    ``begins`` is what files of the format begin with, where their ending does not tell.
-    ``partial``: the reader can take what stands before a fault (keyword ``partial``). ``beside``
-    names the other files that belong to this one (keyword ``beside``). ``makes`` is what becomes of
-    the file. ``whose``: the reader takes the file's path and, as ``harness``, whose file it is.
-    ``terminal``: it holds a terminal, whose size can be given; ``raw``: its output is bytes, whose
-    charset can be given. ``json``: the file is JSON. ``calls``: it holds calls of models or tools.
+    ``begins`` are the first bytes of such files, if the suffix is not enough. ``partial``: the
+    reader can read up to a fault (keyword ``partial``). ``beside`` names the other files that
+    belong to this one (keyword ``beside``). ``makes`` is the kind of result. ``whose``: the reader
+    takes the file's path and, as ``harness``, the CLI that wrote it. ``terminal``: the file is a
+    terminal session, whose size can be given; ``raw``: its output is bytes, whose charset can be
+    given. ``json``: the file is JSON. ``calls``: it contains calls of models or tools.
     """
 
     name: str
@@ -48,23 +48,23 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def row(self) -> str:
-        """Its row in the table of the docs, as Markdown."""
+        """The row in the table of the docs, as Markdown."""
         endings = ", ".join(f"`{ending}`" for ending in self.endings)
         return f"| `{self.name}` | {endings} | {self.reads} |"
 
     def read(
         self, data: bytes, *, partial: bool = False, beside: Mapping[str, bytes] | None = None
     ) -> ImportedSession:
-        """The content of a file.
+        """Read a file.
 
         Args:
             data: the file.
-            partial: take what stands before a fault.
+            partial: read a broken file up to the fault.
             beside: the other files that belong to it, by name.
 
         Raises:
             BadImportError: it is not of this format.
-            UsageError: a library that reads it is not installed, or it takes no such option.
+            UsageError: a required library is not installed, or the format has no such option.
         """
         self.check_options(partial=partial, beside=beside)
         options: dict[str, Any] = {"partial": True} if partial else {}
@@ -74,7 +74,7 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
         return session
 
     def read_script(self, data: bytes) -> ImportedScript:
-        """The script that a file holds (``makes`` is ``script``).
+        """The script in a file (``makes`` is ``script``).
 
         Raises:
             BadImportError: it is not of this format.
@@ -83,11 +83,11 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
         return script
 
     def read_whose(self, path: str, harness: str | None) -> ImportedSession:
-        """The content of the file of a CLI (``whose``); None to find out which CLI.
+        """Read the file of a CLI (``whose``); with None as harness the content decides which CLI.
 
         Raises:
             BadImportError: it is not of this format.
-            CassetteError: it cannot be read, or nothing is known of the CLI.
+            CassetteError: it cannot be read, or the CLI is unknown.
         """
         session: ImportedSession = self._reader()(path, harness=harness)
         return session
@@ -107,10 +107,10 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
         size: bool = False,
         charset: bool = False,
     ) -> None:
-        """Refuse options that mean nothing for this format.
+        """Refuse options that have no meaning for this format.
 
         Raises:
-            UsageError: it takes none of the sort.
+            UsageError: an option does not apply.
         """
         if partial:
             self._refuse_unless("--partial", able=self.partial)
@@ -234,23 +234,23 @@ IMPORTS = (
 
 
 def import_named(name: str) -> ImportFormat:
-    """The import of that name.
+    """The import with this name.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such import.
     """
     return {one.name: one for one in IMPORTS}[name]
 
 
 def import_of_file(name: str, begin: bytes = b"") -> ImportFormat:
-    """The import for the ending of a file's name, in upper or lower case, or for its content.
+    """The import for the suffix of a file's name, in upper or lower case, or for its content.
 
     Args:
-        name: of the file.
+        name: the file name.
         begin: its first bytes.
 
     Raises:
-        UsageError: neither tells the format.
+        UsageError: neither determines the format.
     """
     for one in IMPORTS:
         if name.lower().endswith(one.endings):

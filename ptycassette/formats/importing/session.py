@@ -1,4 +1,4 @@
-"""What a reader of another tool's file finds in it: a session without its end, and what it left."""
+"""The result of reading another tool's file: a session, or a script, and what was skipped."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ptycassette.tape.items import RequestData, TapeItem
 _SHOWN = 5
 
 HALVES = "half of a character (an unpaired surrogate), which became U+FFFD"
-"""What is counted where a file has a character of which only one half is there."""
+"""The reason that is counted for a lone surrogate in a file."""
 
 
 class BadImportError(ValueError):
-    """The file is not of its format. The message says where: a line, or the number of an entry."""
+    """The file is not of its format. The message has the line, or the number of an entry."""
 
 
 class ImportedScript(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file says that is to be done to a program, as an input script.
+    """The actions in a file, as an input script.
 
     Attributes:
         steps: lines of the script.
-        options: of ``rec``, that do what a script has no step for.
+        options: options of ``rec`` for everything that a script has no step for.
         argv: the program, or the shell.
-        skipped: what could not be taken: how many times, by reason.
+        skipped: counts of what was not imported, by reason.
     """
 
     steps: tuple[str, ...]
@@ -47,30 +47,29 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a file.
 
     Attributes:
-        events: what happened at the terminal, in order of time, without the end. It is iterated
+        events: the events at the terminal, in order of time, without the end. It is iterated
             over several times.
         items: model traffic, in order of time; times count from the same moment.
-        compared_headers: the headers of questions that the file holds; a rerun compares no others.
+        compared_headers: the headers of questions that the file has; a rerun compares no others.
         rebuilt_entries: the questions that were rebuilt from parts, numbered from 1.
         end_us: when the session ended.
-        size: of the terminal.
+        size: the size of the terminal.
         size_known: whether the file gives the size; otherwise it is assumed.
-        made_by: the program that made the file, with its version; None where the file does not
-            name it.
-        format_version: of the file's format; None where it has none.
-        argv: of the program; empty where the file does not say it.
+        made_by: the program that made the file, with its version; None if unknown.
+        format_version: the version of the file's format; None if it has none.
+        argv: the command line; empty if unknown.
         harness: the name of the program.
-        harness_version: its version; None where the file does not say it.
-        recorded_at: when it began; None where the file does not say it.
-        exit: how the program ended; None where the file does not say it.
-        title: of the recording.
-        final: what the file says of the whole session besides: fields of ``Finished``.
-        term: the terminal's type; None where the file does not say it.
-        kept: what the file says besides, to be written again by an export.
-        skipped: what could not be taken: how many times, by reason.
-        faults: broken calls among these: where each is, its field, and the reason.
-        rebuilt: whether the traffic was made of what the file says about it, because the file
-            does not hold what was sent.
+        harness_version: its version; None if unknown.
+        recorded_at: when it began; None if unknown.
+        exit: how the program ended; None if unknown.
+        title: the title of the recording.
+        final: other facts about the whole session: fields of ``Finished``.
+        term: the terminal's type; None if unknown.
+        kept: further data of the file, which an export writes again.
+        skipped: counts of what was not imported, by reason.
+        faults: broken calls among these: the place, the field, and the reason of each.
+        rebuilt: whether the traffic was rebuilt from a description, because the file does not have
+            the actual requests.
     """
 
     events: Iterable[JournalEvent] = ()
@@ -96,7 +95,7 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
     rebuilt: bool = False
 
     def forbidden(self, keys: Sequence[str]) -> str:
-        """Where its calls have inputs under forbidden keys, in words; empty where they do not.
+        """The places of inputs under forbidden keys in its calls, in words; empty without any.
 
         Bodies that cannot be searched are left out.
         """
@@ -123,14 +122,14 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
 MAX_SECONDS = 1_000_000_000
 """The longest recording: 31 years."""
 _FEW_EVENTS, _EVENT_BYTES = 50_000, 50
-"""An event takes some 25 us to be saved, however short it is. Typical ones have more than 50 bytes
-in a file; a recording of no more than so many events may have shorter ones."""
+"""An event takes some 25 us to save, however short it is. Typical ones have more than 50 bytes in
+a file; a recording of at most this many events may have shorter ones."""
 _WEIGHTS: dict[type, int] = {Typed: 2, Noted: 5}
 """These take longer."""
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """Something that a cassette has no place for; ``reason`` is the same for all alike."""
+    """Something that a cassette has no place for; ``reason`` is the same for all of its kind."""
 
     reason: str
 
@@ -139,7 +138,7 @@ Parser = Callable[[], Iterator[JournalEvent | Skipped]]
 
 
 class _Events:
-    """The events of a parser, up to the end or to the first fault. Each iteration parses again."""
+    """The events of a parser, up to the end or the first fault. Each iteration parses again."""
 
     def __init__(self, parse: Parser, count: int) -> None:
         self._parse, self._count = parse, count
@@ -156,11 +155,11 @@ def checked_session(
     """The session of a terminal recording.
 
     Args:
-        file_bytes: the length of the file, with those beside it; more events than it allows are a
+        file_bytes: the length of the file and those beside it; more events than it allows are a
             fault.
-        parse: starts a parser. It raises ``BadImportError`` at a fault; ``Finished``, with the
-            exit status, is its last event if it has one.
-        partial: keep what stands before a fault, and count the rest as skipped.
+        parse: starts a parser. It raises ``BadImportError`` at a fault; its last event is
+            ``Finished``, with the exit status, if the file has one.
+        partial: keep the events before a fault, and count the rest as skipped.
         **facts: the other fields of ``ImportedSession``.
 
     Raises:
@@ -208,10 +207,10 @@ def _too_many(file_bytes: int) -> BadImportError:
 
 
 def microseconds(seconds: float, where: str) -> int:
-    """A length of time, or a moment since the start.
+    """A length of time, or a moment since the start, in microseconds.
 
     Raises:
-        BadImportError: it is negative, no number, or longer than 31 years.
+        BadImportError: it is negative, not a number, or longer than 31 years.
     """
     if not 0 <= seconds <= MAX_SECONDS:
         raise BadImportError(f"{where}: the time {seconds:g} s is not between 0 and 31 years")
@@ -232,5 +231,5 @@ def checked_size(rows: int, cols: int, where: str) -> Size:
 
 
 def exited(code: int) -> ExitStatus:
-    """The exit of a program that no signal ended."""
+    """The exit status of a program that ended without a signal."""
     return ExitStatus(code=code, exited=True, signaled=False)

@@ -1,7 +1,7 @@
-"""Traces of calls: JSON lines, one call each. docs/imports.md lists the members that are read.
+"""Import traces of calls: JSON lines, one call each. docs/imports.md lists the supported members.
 
-A line holds what was sent and what came back, or only says what it was about; then it is rebuilt
-as a chat completion (``rebuilt.py``), and the cassette says so.
+A line contains the request and the answer, or only a description of the call. A described call is
+rebuilt as a chat completion (``cendor.py``), and the cassette notes that.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ANSWERS = ("response", "completion", "output")
 _OK, _BROKEN = 200, 500
 _APART_US = 1000
 _ABOUT = ("provider",)
-"""Members of a request that no API has: they are about it."""
+"""Members that describe a request but belong to no API."""
 _TOOL_KINDS = ("tool", "function", "execute_tool")
 _MODEL_KINDS = ("llm", "model", "chat", "generation", "completion")
 _TOOL_NAMES = ("name", "tool", "tool_name")
@@ -57,10 +57,10 @@ _EVENTS = (("content-type", "text/event-stream"),)
 
 
 def read_trace(data: bytes) -> ImportedSession:
-    """The calls of a trace; those of tools are service events.
+    """The calls of a trace; calls of tools become service events.
 
     Raises:
-        BadImportError: a line is no object, or none is a call.
+        BadImportError: a line is not an object, or no line is a call.
     """
     calls: list[Call] = []
     notes: list[Noted] = []
@@ -84,7 +84,7 @@ def read_trace(data: bytes) -> ImportedSession:
 
 
 class _Times:
-    """When lines were. Lines of one moment keep their order, and so do those without a time.
+    """The times of lines. Lines with equal times keep their order, and so do those without a time.
 
     Attributes:
         dated: whether any line has a time.
@@ -100,7 +100,7 @@ class _Times:
                 self._next_us = moment_us(lines[first][name], name) - first * _APART_US
 
     def of(self, line: dict[str, Any]) -> int:
-        """When a line began; one without a time follows the line before it."""
+        """The time of a line; a line without a time follows the line before it."""
         name = _begun(line)
         if not name:
             begun_us = self._next_us
@@ -114,12 +114,12 @@ class _Times:
 
 
 def _begun(line: dict[str, Any]) -> str:
-    """The member that has when a line began; empty where none has."""
+    """The member with the time of a line; empty if there is none."""
     return next((name for name in _BEGUN if line.get(name) is not None), "")
 
 
 def _is_tool(line: dict[str, Any]) -> bool:
-    """Whether a line is about a tool: by its kind, or because it names a tool and no model."""
+    """Whether a line is a tool call: by its kind, or because it names a tool and no model."""
     if _kind(line).startswith(_TOOL_KINDS):
         return True
     asked = line.get("request")
@@ -193,7 +193,7 @@ def _ended_us(line: dict[str, Any], begun_us: int) -> int:
 
 
 def _question(line: dict[str, Any]) -> tuple[str, str, Headers | None, bytes, bool]:
-    """URL, method, headers (None if there are none in it) and body; whether it was rebuilt."""
+    """URL, method, headers (None if the line has none) and body; whether it was rebuilt."""
     request = line.get("request")
     url = line.get("url") or line.get("endpoint")
     method = str(line.get("method") or "POST")
@@ -224,7 +224,7 @@ def _question(line: dict[str, Any]) -> tuple[str, str, Headers | None, bytes, bo
 
 
 def _url(url: object, line: dict[str, Any], body: object) -> str:
-    """Where it was sent; by the form of the body where the line does not say it."""
+    """The URL of the request; guessed from the form of the body if the line has no URL."""
     if isinstance(url, str) and url:
         return url
     body = body if isinstance(body, dict) else {}

@@ -1,8 +1,8 @@
-"""ttyrec, as the program of that name, termrec and many games write it.
+"""Import ttyrec files, as ttyrec, termrec and many games write them.
 
 A record is three little-endian words of 32 bits (seconds and microseconds since 1970, and a
-length) and so many bytes of output. There is no header. termrec and servers of games write the size
-into the output, at the start and at each change, as the sequence that resizes a window
+length), followed by ``length`` bytes of output. There is no header. termrec and game servers write
+the size into the output, at the start and at each change, as the sequence that resizes a window
 (``CSI 8 ; ROWS ; COLS t``, XTWINOPS of xterm).
 """
 
@@ -30,7 +30,7 @@ _MAX_RECORD_BYTES = 16 << 20
 
 
 def read_ttyrec(data: bytes, *, partial: bool = False) -> ImportedSession:
-    """The session of a ttyrec; without a size in its output the terminal counts as 80x24.
+    """The session of a ttyrec; the terminal is 80x24 if its output has no size.
 
     Args:
         data: the file.
@@ -66,7 +66,7 @@ def _first_size(data: bytes) -> Size | None:
 
 
 def _sizes(output: bytes) -> Iterator[Size]:
-    """The sizes that a program sets its window to; those that are too large are left out."""
+    """The sizes to which a program sets its window, without those that are too large."""
     for match in _RESIZE.finditer(output):
         rows, cols = int(match[1]), int(match[2])
         if 1 <= rows <= MAX_SIDE and 1 <= cols <= MAX_SIDE:

@@ -1,8 +1,8 @@
-"""Traces of tui-test, Microsoft's test runner for terminal programs (``trace: true``).
+"""Import traces of tui-test, Microsoft's test runner for terminal programs (``trace: true``).
 
 A trace is one JSON document, packed by zlib: ``tracePoints``, each ``{"data": TEXT, "time": MS}``
-for output or ``{"rows": N, "cols": N}`` for a size, ``testName`` and ``testPath``. What was typed,
-how the program ended and what it was are not in it. Source: ``lib/trace/tracer.js`` and
+for output or ``{"rows": N, "cols": N}`` for a size, ``testName`` and ``testPath``. It does not
+contain the input, the program or its exit status. Source: ``lib/trace/tracer.js`` and
 ``lib/runner/worker.js`` of the npm package ``@microsoft/tui-test``, version 0.0.2.
 """
 
@@ -51,10 +51,10 @@ def read_tui_test(data: bytes, *, partial: bool = False) -> ImportedSession:
 
     Args:
         data: the file.
-        partial: take the points before a wrong one.
+        partial: take the points before an invalid one.
 
     Raises:
-        BadImportError: it is no trace; the message has the number of the point.
+        BadImportError: it is not a trace; the message has the number of the point.
     """
     whole = _unpacked(data)
     trace = _decoded(whole)

@@ -1,10 +1,10 @@
-"""What ``script`` of util-linux writes: a typescript, its timing, and a log of the input.
+"""Import the files of ``script`` (util-linux): a typescript, its timing, and a log of the input.
 
 Source: script(1), ``term-utils/script.c`` and ``script-playutils.c``. A line of the classic timing
 is ``INTERVAL BYTES``. A line of the advanced one is ``O INTERVAL BYTES`` for output, ``I`` for
 input, ``S INTERVAL SIGWINCH ROWS=.. COLS=..`` for a signal, ``H INTERVAL NAME VALUE`` for a fact.
 Intervals count from the entry before. Each log begins with a line "Script started on ..." and ends
-with one, "Script done on ..."; neither was shown.
+with a line "Script done on ..."; neither was on the screen.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def read_typescript(
 
     Args:
         data: the typescript.
-        beside: ``timing``: the timing file, which must be there. ``input_log``: the log of the
-            input. Without it, input is read from the typescript if the timing says that both
+        beside: ``timing``: the timing file, which is required. ``input_log``: the log of the
+            input. Without it, input is read from the typescript if the timing shows that both
             are one file (``script --log-io``).
         partial: read broken files up to the fault.
 
@@ -106,7 +106,7 @@ def _moment(text: str) -> datetime | None:
 
 
 class _Logs:
-    """The bytes of both logs, taken from their beginnings on."""
+    """The bytes of both logs, consumed from the beginning."""
 
     def __init__(self, output: bytes, typed: bytes | None, facts: Mapping[str, str]) -> None:
         shared = facts.get("INPUT_LOG", "?") == facts.get("OUTPUT_LOG", "")
@@ -128,12 +128,12 @@ class _Logs:
         return data
 
     def untimed(self) -> bool:
-        """Whether there is output behind the last entry of the timing."""
+        """Whether there is output after the last entry of the timing."""
         return _DONE.fullmatch(self._data["O"][self._at["O"] :]) is None
 
 
 def _begin(data: bytes) -> int:
-    """Where the first line ends, which ``script`` has written itself."""
+    """The end of the first line, which ``script`` itself has written."""
     return data.find(b"\n") + 1 if data.startswith(_STARTED) else 0
 
 

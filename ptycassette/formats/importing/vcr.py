@@ -1,9 +1,9 @@
-"""Cassettes of vcrpy, as YAML or JSON, version 1.
+"""Import cassettes of vcrpy, as YAML or JSON, version 1.
 
-vcrpy notes no times, so that the exchanges follow each other a millisecond apart. Its YAML may
-hold aliases, which ours may not. They count with all that they repeat: a file of a kilobyte can
-repeat a list of lists a billion times. Depth and number are limited, too. Tags of Python objects
-are refused by the safe loader.
+vcrpy notes no times, so the exchanges follow each other a millisecond apart. Its YAML may contain
+aliases (our own may not). Each alias counts with everything that it repeats, because a file of a
+kilobyte can repeat a list of lists a billion times. Depth and number of values are limited, too.
+The safe loader refuses tags of Python objects.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _PAIRS = re.compile(
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML without numbers in base 60 (``1:30``): a long one costs too much. They stay text."""
+    """YAML without numbers in base 60 (``1:30``), which may be slow to read; they stay text."""
 
     def whole_number(self, node: yaml.ScalarNode) -> Any:
         return node.value if ":" in node.value else self.construct_yaml_int(node)
@@ -79,10 +79,10 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _Loader.number)
 
 
 def read_vcr(data: bytes) -> ImportedSession:
-    """The exchanges of a cassette of vcrpy.
+    """The exchanges of a vcrpy cassette.
 
     Raises:
-        BadImportError: it is none.
+        BadImportError: it is not a vcrpy cassette.
     """
     document, halves = _document(data)
     interactions = document.get("interactions") if isinstance(document, dict) else None
@@ -110,14 +110,14 @@ def read_vcr(data: bytes) -> ImportedSession:
 
 
 def _document(data: bytes) -> tuple[Any, int]:
-    """The document, and how many halves of characters it has."""
+    """The document, and its number of lone surrogates."""
     if data.lstrip()[:1] == b"{":
         whole, halves = without_halves(data)
         return decoded(whole, "it is not JSON"), halves
     try:
         return _yaml(data), 0
     except BadImportError:
-        # YAML has each character in one escape: halves, and pairs as JSON has them, are refused.
+        # YAML writes each character as one escape; lone surrogates and JSON's pairs are refused.
         whole, halves = without_halves(_PAIRS.sub(_whole, data))
         if whole == data:
             raise
@@ -125,7 +125,7 @@ def _document(data: bytes) -> tuple[Any, int]:
 
 
 def _whole(pair: re.Match[bytes]) -> bytes:
-    """The character whose two halves are escaped, behind the backslashes before it."""
+    """The character for an escaped surrogate pair, after the backslashes in front of it."""
     halves = bytes.fromhex((pair[2] + pair[3]).decode())
     return pair[1] + halves.decode("utf-16-be").encode()
 
@@ -150,9 +150,9 @@ def _problem(exc: Exception) -> str:
 
 
 def _check_size(data: bytes) -> None:
-    """Refuse what is nested too deep, which would end the loader written in C, or too much.
+    """Refuse a document that is too large, or too deep, which would crash the loader written in C.
 
-    An alias counts as what it repeats, with all aliases in that.
+    An alias counts with everything that it repeats, including all aliases in that.
     """
     most_values = MAX_VALUES + len(data) // _BYTES_A_VALUE
     most_chars = len(data) + max(MAX_REPEATED, 2 * len(data))
@@ -218,9 +218,9 @@ def _call(
 
 
 def _side(said: dict[str, Any]) -> tuple[Headers, bytes]:
-    """Headers and body of a request or an answer, without their packing.
+    """Headers and body of a request or an answer, unpacked.
 
-    Serialisers of cassettes put a body that is JSON beside ``body``, as it is when parsed.
+    Some serialisers of cassettes store a JSON body as a parsed value beside ``body``.
 
     Raises:
         SkippedError: there is a body, and it cannot be read.
@@ -246,10 +246,9 @@ def _missing(headers: Headers, body: bytes) -> Iterator[str]:
 
 
 def _written(value: Any, headers: Headers) -> bytes:
-    """A body that is in the cassette as it is when parsed.
+    """The bytes of a body that the cassette stores as a parsed value.
 
-    Of the usual spellings of JSON it is the one that has the length in the headers, else the
-    shortest one.
+    The result is the usual spelling of JSON that has the length in the headers, else the shortest.
     """
     kind = dict(headers).get("content-type", "").partition(";")[0].strip().lower()
     if isinstance(value, dict) and kind == _FORM:
@@ -274,7 +273,7 @@ def _spellings(compact: bytes) -> Iterator[bytes]:
 
 
 def _headers(said: object) -> Headers:
-    """Headers; a value is a text or a list of them."""
+    """Headers; each value is a text or a list of texts."""
     if not isinstance(said, dict):
         return ()
     return header_pairs(
@@ -304,6 +303,6 @@ def _body(said: object, headers: Headers) -> bytes:
 
 
 def _is_written(headers: Headers) -> bool:
-    """Whether the headers say how a body that is parsed was written."""
+    """Whether the headers show how a parsed body was written."""
     kind = dict(headers).get("content-type", "").lower()
     return "json" in kind or kind.startswith(_FORM)

@@ -1,8 +1,8 @@
-"""Tapes of VHS: a list of keys and waits, as an input script of ``rec``.
+"""Import tapes of VHS as input scripts of ``rec``.
 
-A tape is no recording: it says what is typed into a shell, how fast, and how the picture looks.
-Its tokens may stand on any line. Nothing of it is run or followed here: not ``Require``, not
-``Source``, not ``Output``. Source: ``lexer/lexer.go``, ``parser/parser.go`` and
+A tape is not a recording but a script: it contains the keys and waits for a shell, the typing speed
+and the look of the picture. Its tokens may be on any line. An import runs nothing and follows
+no ``Require``, ``Source`` or ``Output``. Source: ``lexer/lexer.go``, ``parser/parser.go`` and
 ``token/token.go`` of github.com/charmbracelet/vhs, version 0.11; shells: ``shell.go``.
 """
 
@@ -36,7 +36,7 @@ _NUMBERS = {
     "Width": 1200.0, "Height": 600.0, "Padding": 60.0, "Margin": 0.0, "WindowBarSize": 30.0,
     "FontSize": 22.0, "LetterSpacing": 1.0, "LineHeight": 1.0,
 }  # fmt: skip
-"""Settings that say how many cells there are, and VHS's defaults."""
+"""Settings that determine the number of cells, and VHS's defaults."""
 _STYLES = frozenset({
     "BorderRadius", "CursorBlink", "FontFamily", "Framerate", "LoopOffset", "MarginFill",
     "PlaybackSpeed", "Theme", "WindowBar", "SubtitleFontSize", "SubtitleColor",
@@ -44,13 +44,13 @@ _STYLES = frozenset({
     "SubtitleFontFamily",
 })  # fmt: skip
 _CELL_WIDTH, _CELL_HEIGHT = 0.6, 1.32
-"""Of VHS's font, JetBrains Mono, in units of its size."""
+"""The cell of VHS's font, JetBrains Mono, in units of its size."""
 _LARGEST = 1e6
 _SIDES = range(1, 1001)
 
 
 class Settings:
-    """What ``Set`` has said so far."""
+    """The values of all ``Set`` commands so far."""
 
     def __init__(self) -> None:
         self._numbers = dict(_NUMBERS)
@@ -61,10 +61,10 @@ class Settings:
         self.wait_pattern = ">$"
 
     def set(self, name: str, value: str) -> bool:
-        """Set one; True if it is of the look alone, which nothing here needs.
+        """Set one value; return True if it only affects the look and is ignored.
 
         Raises:
-            ValueError: there is no such setting, or it has no such value.
+            ValueError: there is no such setting, or the value is invalid.
         """
         if name in _NUMBERS:
             try:
@@ -90,15 +90,15 @@ class Settings:
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """The shell, without the user's own configuration, as VHS starts it."""
+        """The shell without the user's own configuration, as VHS starts it."""
         return _SHELLS[self._shell][0]
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Options of ``rec``: the size in cells, nearly as VHS has it; the prompt of the shell.
+        """Options of ``rec``: the size in cells, close to that of VHS; the prompt of the shell.
 
         Raises:
-            ValueError: there is no room for a cell, or for too many.
+            ValueError: the size has no cell, or too many.
         """
         numbers = self._numbers
         around = 2 * (numbers["Padding"] + numbers["Margin"])
@@ -117,7 +117,7 @@ class Settings:
 
     @property
     def first_steps(self) -> tuple[str, ...]:
-        """What a tape takes for granted: the shell has its prompt when the first key comes."""
+        """Wait for the shell's prompt before the first key, as tapes assume."""
         return ("wait-regex >$",)
 
 
@@ -156,10 +156,10 @@ class _Token(NamedTuple):
 
 
 def read_vhs(data: bytes) -> ImportedScript:
-    """The input script that does what a tape says.
+    """The input script that does the same as a tape.
 
     Raises:
-        BadImportError: it is no tape, or reads another file; the message has the line.
+        BadImportError: it is not a tape, or reads another file; the message has the line.
     """
     if len(data) > MAX_TAPE_BYTES:
         raise BadImportError(f"it is larger than {MAX_TAPE_BYTES >> 20} MB")
@@ -202,7 +202,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 class _Tape:
-    """A tape, command by command."""
+    """Reads a tape, command by command."""
 
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens, self._at = tokens, 0
@@ -224,7 +224,7 @@ class _Tape:
         """Read one command.
 
         Raises:
-            BadImportError: it is none.
+            BadImportError: it is not a command.
         """
         token = self._next("a command")
         self._line = token.line
@@ -333,7 +333,7 @@ class _Tape:
         raise self._wrong(f"Source {name}: no other file is read; put its lines there")
 
     def _other(self, name: str) -> None:
-        """The commands that no program notices."""
+        """Handle the commands that have no effect on a program."""
         what = "" if name in {"Hide", "Show"} else self._next(f"what {name} is of").text
         if name == "Output":
             self.skipped["Output: export the cassette"] += 1
@@ -345,7 +345,7 @@ class _Tape:
             self.skipped[f"{name}: a marker stands there; nothing is hidden or drawn"] += 1
 
     def _pace(self, pace_s: float | None) -> None:
-        """Say how fast the next step types, where that is another speed than the last one's."""
+        """Set the typing speed of the next step, if it differs from the last step's."""
         pace_s = self.settings.typing_speed_s if pace_s is None else pace_s
         if pace_s != self._pace_s:
             self._pace_s = pace_s
@@ -404,7 +404,7 @@ class _Tape:
 
 
 def _plain(text: str, before: list[str]) -> str:
-    """A key of one character; letters after ctrl are the same in both cases."""
+    """A key of one character; after ctrl, upper and lower case are the same key."""
     return text.lower() if "ctrl" in before and len(text) == 1 else text
 
 

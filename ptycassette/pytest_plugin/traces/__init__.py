@@ -1,1 +1,1 @@
-"""Traces of tests: what a test did, what was recorded, and where they differ."""
+"""Write traces of tests: the steps of a test, the recording, and the differences."""

@@ -1,6 +1,6 @@
-"""A trace as one HTML page, which loads nothing and is complete without scripts.
+"""Write a trace as one HTML page, which loads nothing and is complete without scripts.
 
-All of it is rendered here; the script only switches between screens. Text from recordings, tests
+All content is rendered here; the script only switches between screens. Text from recordings, tests
 and drivers goes through ``_text`` or the renderer of screens, which escape it. The page's policy
 allows only our script, by its hash.
 """
@@ -315,7 +315,7 @@ def _recording(run: dict[str, Any], recording: dict[str, Any], classes: StyleCla
 
 
 def _pictures(run: dict[str, Any], recording: dict[str, Any], classes: StyleClasses) -> str:
-    """Both sides of a divergence: what the driver saw, and how the recording continued."""
+    """Both sides of a divergence: the driver's screen, and how the recording continued."""
     diverged = recording["diverged"]
     failed = [step for step in run["steps"] if step["error"] and step["screen"] is not None]
     now = run["screens"][failed[-1]["screen"]] if failed else diverged and diverged["now"]
@@ -406,7 +406,7 @@ def _frame(
 
 
 def _screen(screen: dict[str, Any], classes: StyleClasses) -> str:
-    """The picture, by the one renderer of screens."""
+    """The picture, drawn by the common renderer of screens."""
     rows = tuple(screen["rows"])
     value = Screen(
         size=Size(rows=len(rows), cols=screen["cols"]),
@@ -439,7 +439,7 @@ def runs_of(place: Path) -> list[Path]:
 
 
 def find_traces(start: Path) -> list[Path]:
-    """The JSON of the traces nearest to ``start``: in it, or in a directory above; newest first."""
+    """The JSON of the traces nearest to ``start``, in it or in a directory above; newest first."""
     for directory in (start, *start.parents):
         found = traces_at(directory / PLACE)
         if found:
@@ -508,7 +508,7 @@ class _Run(msgspec.Struct, frozen=True):
 
 
 class _Trace(msgspec.Struct, frozen=True):
-    """What the index says of a trace; the rest of the file is skipped."""
+    """The fields of a trace that the index needs; the rest of the file is skipped."""
 
     test: str
     outcome: str
@@ -516,7 +516,7 @@ class _Trace(msgspec.Struct, frozen=True):
 
 
 def write_index(run: Path) -> Path | None:
-    """Write the index of a run into its directory; None where there are fewer than two traces.
+    """Write the index of a run into its directory; None if there are fewer than two traces.
 
     Raises:
         StorageError: the disk refuses.
@@ -593,7 +593,7 @@ def _recording_lines(recording: dict[str, Any]) -> Iterator[str]:
 
 
 def _drift_lines(drifted: dict[str, Any]) -> Iterator[str]:
-    """What changed in an exchange, and both screens."""
+    """The changes in an exchange, and both screens."""
     yield f"\nInput {drifted['old'] or drifted['new']} drifted"
     for change in drifted["changes"]:
         yield f"\n- {change['kind']}: {inline_code(change['what'])}"
@@ -604,7 +604,7 @@ def _drift_lines(drifted: dict[str, Any]) -> Iterator[str]:
 
 
 def _step_lines(steps: list[dict[str, Any]]) -> Iterator[str]:
-    """The steps of the test, each with the line that it is from."""
+    """The steps of the test, each with its source line."""
     for step in steps:
         place = f"{step['places'][0]['file']}:{step['places'][0]['line']}" if step["places"] else ""
         call = step["detail"] if step["name"] == "line" else f"{step['name']}({step['detail']})"
@@ -622,11 +622,11 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def write_trace(place: Path, trace: dict[str, Any], *, run: str = "") -> Path:
-    """Write the three files into a directory of the test's own; returns the HTML page.
+    """Write the three files into a directory of the test's own; return the HTML page.
 
     Args:
         place: the directory of all traces.
-        trace: of ``trace_object``.
+        trace: the result of ``trace_object``.
         run: the name of the run of pytest, from ``run_name``; its directory is below ``place``.
 
     Raises:

@@ -1,6 +1,6 @@
-"""A trace as one JSON object, the source of the page and of the Markdown.
+"""Make a trace as one JSON object, the source of the page and of the Markdown.
 
-It is scrubbed, because traces are shared. Recordings are scrubbed already; the rest is scrubbed
+It is scrubbed, because traces are shared. Recordings are already scrubbed; the rest is scrubbed
 here.
 """
 
@@ -20,7 +20,7 @@ from ptycassette.model.records import Event, InputRecord, ServiceEventRecord
 from ptycassette.model.screen import Screen
 from ptycassette.model.stored_screen import screen_of
 from ptycassette.model.visible_text import visible
-from ptycassette.recording.session.session import SessionStep
+from ptycassette.recording.session.steps import SessionStep
 from ptycassette.replaying.divergence import Drift, Side
 from ptycassette.replaying.drifted_screens import drift_pictures
 from ptycassette.replaying.io.faults import screen_at
@@ -40,8 +40,8 @@ _READ_BYTES = 4096
 def recording_object(path: str, divergences: list[dict[str, Any]]) -> dict[str, Any]:
     """The recording at ``path`` as JSON.
 
-    ``diverged`` has two screens of the first divergence: what the driver saw (``now``), and how the
-    recording continues after its input there (``recorded``).
+    ``diverged`` has two screens of the first divergence: the driver's (``now``), and the one after
+    the recorded input there (``recorded``).
 
     Raises:
         CassetteError: it cannot be read.
@@ -173,7 +173,7 @@ def trace_object(
         outcome: ``passed`` or ``failed``.
         message: why it failed.
         runs: the evidence of each run; the recordings are added here.
-        steps: those that belong to no run, of ``steps_object``.
+        steps: steps of ``steps_object`` that belong to no run.
 
     Raises:
         UsageError: the configuration of scrubbing is wrong.
@@ -221,10 +221,10 @@ def _recordings(run: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def steps_object(
     steps: Sequence[SessionStep], *, clean: bool
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Steps as JSON, and the screens that they name by number.
+    """Steps as JSON, and the screens that they refer to by number.
 
     Args:
-        steps: of one run, in their order.
+        steps: the steps of one run, in order.
         clean: the screens show only a recording, which is scrubbed.
     """
     screens: list[dict[str, Any]] = []

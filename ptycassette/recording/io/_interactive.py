@@ -1,6 +1,6 @@
 """The hot loop of an interactive recording: between the user's terminal and the program's PTY.
 
-What makes it cheap, and what makes it safe:
+Why it is cheap and safe:
 
 - A burst is drained into one buffer, read by read, each with its time. One
   checksum and one system call write it to the journal, another system call shows

@@ -129,11 +129,11 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         scrubber: makes a scrubber for one session; None for the default one.
         known: secrets that the caller declares. Typed secrets are learnt from the events.
         progress: called with the number of output bytes that are done.
-        before_record: sees each event first, but those of the tape; see ``recording/hooks.py``.
+        before_record: sees each event first, except those of the tape; see ``recording/hooks.py``.
         tape: the proxy's journal, where model traffic was recorded.
-        salvage: of a proxy's journal that is damaged in the middle, take what stands before.
+        salvage: if a proxy's journal is damaged in the middle, use the part before the damage.
         unproved: publish a tape that could answer wrongly, too, marked as not checked.
-        recorded: the events were published before, so that nothing typed is secret any more.
+        recorded: the events were published before, so nothing typed is still secret.
     """
 
     emulator: EmulatorFactory = default_emulator
@@ -157,7 +157,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Manifest:
         """Finalise and publish at ``target``; when it returns the cassette is durable.
 
-        ``keys`` tells the questions of the tape apart; None for how a recording does.
+        ``keys`` makes the keys of the tape's questions; None for those that a recording makes.
 
         Raises:
             RunFailedError: the run failed; its diagnostic has been written.
@@ -286,7 +286,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _keys(meta: SessionMeta) -> EntryKeys | None:
-    """What tells the questions of the tape apart; None without a tape."""
+    """None without a tape."""
     if TAPE_OPTION not in meta.options:
         return None
 
@@ -304,7 +304,7 @@ class LeftJournal(msgspec.Struct, frozen=True, kw_only=True):
 
     ``state`` is ``crashed`` (to be recovered), ``live`` (its recorder runs),
     ``empty`` (its recorder died before it had written anything) or
-    ``unreadable``. ``problem`` says why, for the last. ``argv`` and the name of
+    ``unreadable``, with the reason in ``problem``. ``argv`` and the name of
     ``target`` are scrubbed.
     """
 
@@ -575,16 +575,16 @@ _EMPTY = (
 
 
 class TapeInPlace(Closing):
-    """What records model traffic, with its journal beside the recorder's. A ``RunningTape``.
+    """A ``RunningTape`` that keeps its journal beside the recorder's.
 
-    The traffic's environment belongs into the head of the recorder's journal, so it is started
-    first, with a hidden journal, which appears under its name together with the recorder's. A
-    crash in between leaves a file of nothing, which is swept up as that of a recorder is.
+    It starts before the recorder, because the head of the recorder's journal holds its environment.
+    Its journal stays hidden until the recorder's journal appears. A crash in between leaves an
+    empty file, which is removed like an empty journal of a recorder.
 
     Args:
         start: starts it.
         place: the directory of journals.
-        environment: in which the program will be started.
+        environment: the environment in which the program will start.
 
     Attributes:
         environment, arguments, secrets, address, described: as in ``RunningTape``.
@@ -655,7 +655,7 @@ def with_tape(source: EventSource, tape: Path, *, salvage: bool = False) -> Even
     Args:
         source: the recorder's events.
         tape: the proxy's journal.
-        salvage: of one that is damaged in the middle, take what stands before.
+        salvage: if that journal is damaged in the middle, use the part before the damage.
     """
     from ptycassette.tape.io.price_table import load_prices
 

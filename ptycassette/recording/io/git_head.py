@@ -30,7 +30,7 @@ _LEADING_ELSEWHERE = (
 
 
 class _AskGitError(Exception):
-    """The files do not tell."""
+    """The files do not give the answer; ask git."""
 
 
 def git_commit(cwd: Path) -> str | None:

@@ -72,11 +72,11 @@ class GivenStreams(msgspec.Struct, kw_only=True):
     """Both sides of each stream.
 
     Attributes:
-        kinds: what they are.
+        kinds: the kind of each stream.
         given: the caller's stdin, stdout and stderr; -1 where we do not need one.
-        ours: our ends of the program's streams; -1 where there is none.
+        ours: our ends of the program's streams; -1 for a stream without one.
         theirs: the program's ends; None for the PTY. Closed by ``started``.
-        program_has_file: whether it got the caller's file itself.
+        program_has_file: whether the program got the caller's file itself.
         starts: the positions in such files before the program started.
     """
 

@@ -322,7 +322,7 @@ class JournalFile:
             self._put((), 0)
 
     def for_relay(self) -> tuple[int, int, int] | None:
-        """What the compiled relay needs to append records itself: descriptor, salt, next index.
+        """Descriptor, salt and next index, with which the compiled relay appends records itself.
 
         None if every byte must go through this object. Call ``appended`` afterwards.
         """

@@ -56,18 +56,18 @@ if TYPE_CHECKING:
 
 
 class RunningTape(Protocol):
-    """What records model traffic while the program runs.
+    """The part that records model traffic while the program runs.
 
     Attributes:
         environment: variables that the program needs for it.
-        arguments: what to put behind the program's name; no part of the recorded ``argv``.
-        secrets: what is secret in both, and in what the program may show of them.
-        address: host and port of it, which the program may show, and which are no secret but
-            others each time.
+        arguments: added after the program's name; not part of the recorded ``argv``.
+        secrets: the secrets in both, also when the program shows them.
+        address: its host and port. The program may show them; they are not secret, but differ in
+            each run.
         problem: why model traffic was not recorded to its end; None if all is well.
-        described: what the manifest says of how the program was pointed at it.
+        described: how the program was pointed at it, for the manifest.
         reports: lines for the user.
-        needed: whether a run in which nothing is asked through it is a failure.
+        needed: whether a run without any request through it is a failure.
     """
 
     environment: Mapping[str, str]
@@ -95,40 +95,41 @@ which the program will be started."""
 
 
 class RecordOptions(TypedDict, total=False):
-    """What ``record`` takes besides argv and target.
+    """The options of ``record`` besides argv and target.
 
     Attributes:
-        size: of the terminal, set before exec; what the project file says, else 24 by 80.
-        cwd: where the program starts; here.
-        env: what to add to its environment. The values are known to the
-            scrubber, and a cassette never holds more than names.
+        size: rows and columns of the terminal, set before exec; from the project file, else 24 by
+            80.
+        cwd: where the program starts; this process's directory by default.
+        env: variables to add to its environment. The scrubber removes the values; a cassette holds
+            only the names.
         base_env: the environment to start from, in place of this process's.
-        clean_env: give the program an allowlist only; the default.
+        clean_env: give the program only the variables of an allowlist; the default.
         term: its TERM.
-        timeout_s: end the program after this long; the run is a failed one then.
+        timeout_s: end the program after this long; the run then counts as failed.
         overwrite: replace the cassette at the target.
         title: of the cassette.
-        harness: what the program is called as a product, or the whole block.
+        harness: the product name of the program, or the whole block.
         capability: what the harness can do, for the manifest; from its built-in profile when None.
-        account: which account it uses: only one recording at a time, of whatever program.
+        account: the account it uses. Only one recording at a time may use it, with any program.
         account_class: what kind of account, for the manifest (``pro``, ``api``, ...).
         freshness_window: how long the recording stays valid (``24h``).
-        probe_version: whether its version is wanted: of its installed package, else asked beside
-            the session; None for agent CLIs only.
+        probe_version: whether to find its version: from its installed package, else by running it
+            beside the session. None does this for agent CLIs only.
         require: command lines that must succeed before anything is started.
         permission_mode: how the harness was allowed to act, for the manifest.
         meta: any JSON object, kept in ``optional.meta`` of the manifest.
         notes: service events (JSON values) to begin with.
         frame_policy: ``settled``, ``tick``, ``chunk`` or ``final``.
-        resolution_ms: what ``t_ms`` is floored to; 1.
-        idle_limit_ms: suggest to players to shorten longer pauses to this; what the project file
-            says when None.
+        resolution_ms: ``t_ms`` is rounded down to a multiple of this; 1.
+        idle_limit_ms: suggest to players to shorten longer pauses to this; the project file's when
+            None.
         durability: ``os`` or ``disk``, see ``JournalFile``.
         scrub: False records without scrubbing; readers refuse that by default.
-        known: secrets that the scrubber is to know.
+        known: secrets for the scrubber to remove.
         state_dir: where the journal, locks and side channel are; the user's state directory.
-        clock, sleeper, id_source, emulator, scrubber: the ports. ``scrubber``
-            makes one for one session.
+        clock, sleeper, id_source, emulator, scrubber: the ports. ``scrubber`` makes a scrubber for
+            one session.
         progress: called while finalising with the bytes done and their total.
         show: gets the output, once it is in the journal.
         before_record: called with each event before it is scrubbed; returns it, another
@@ -136,14 +137,15 @@ class RecordOptions(TypedDict, total=False):
         at_end: called with the recorder and the time in microseconds when the program
             has ended, before anything is finalised; may add events and final fields.
         pty: an existing PTY, such as a scripted one; nothing is spawned.
-        streams: ``pipes`` for pipes in place of the terminal, or what each of the program's
-            standard streams is.
-        tape: True to record the program's model traffic, too (docs/tape.md), or the provider: its
-            name or base URL; or what starts the proxy, from ``tape_starter``.
-        started_as: what is started in place of argv, and becomes it; argv is what is recorded.
-        guard: what keeps the program off the network, as for ``spawn``.
-        shared_network: leave a program with a tape on the network. By default it reaches nothing
-            but the tape's proxy, where the kernel can.
+        streams: ``pipes`` for pipes in place of the terminal, or the kind of each of the program's
+            standard streams.
+        tape: True to record the program's model traffic as well (docs/tape.md); or the provider's
+            name or base URL; or a starter of the proxy, from ``tape_starter``.
+        started_as: the command to start in place of argv, which then runs argv; the cassette
+            records argv.
+        guard: keeps the program off the network, as for ``spawn``.
+        shared_network: leave a program with a tape on the network. By default it reaches only the
+            tape's proxy, if the kernel can limit it.
         terminal: the settings of the user's terminal, for the program's; defaults when None.
     """
 
@@ -245,11 +247,11 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_of(options: RecordOptions) -> RecordPlan:
-    """The plan of a recording that this process drives, with what the project file says.
+    """The plan of a recording that this process drives, with the settings of the project file.
 
     Raises:
         ValueError: an option has an invalid value.
-        TypeError: there is no such option.
+        TypeError: an option is unknown.
         CassetteError: the project file cannot be read, or is wrong.
     """
     given: dict[str, Any] = dict(options)
@@ -267,7 +269,7 @@ def plan_of(options: RecordOptions) -> RecordPlan:
 
 
 def _default_tape(options: RecordOptions, tape: bool | str) -> TapeStarter:  # noqa: FBT001 - as given
-    """A proxy that the harness is pointed at as its profile says, if it has one."""
+    """A proxy that the harness reaches by the method in its profile, if it has one."""
     # Few recordings have a tape.
     from ptycassette.profiles.io import known_profile
     from ptycassette.recording.io.tape_proxy import tape_starter
@@ -285,11 +287,11 @@ def provider_without_proxy(
 ) -> tuple[Mapping[str, str], Sequence[str]]:
     """Variables and arguments for a program that is run without being recorded.
 
-    They point it at the provider that ``tape`` names; there are none if it names none.
+    They point it at the provider that ``tape`` names; empty without a name.
 
     Raises:
         PreflightError: PTYCASSETTE_DISABLE_NETWORK is set, and the provider is elsewhere.
-        UsageError: it is not known how to point it there, or there is no such provider.
+        UsageError: the provider is unknown, or we do not know how to point the program at it.
     """
     if not options.get("tape"):
         return {}, ()
@@ -304,8 +306,8 @@ def provider_without_proxy(
 def environment_of_tape(plan: RecordPlan) -> dict[str, str]:
     """The program's environment, with the base URLs of providers that the user's has.
 
-    They say whom the tape asks, also where the program starts in a clean environment: it talks to
-    the proxy, and does not need them.
+    The tape sends requests to these URLs, even if the program starts in a clean environment: the
+    program itself talks to the proxy and does not need them.
     """
     from ptycassette.tape.routing import known_providers  # few recordings have a tape
 

@@ -2,10 +2,10 @@
 
 ``record`` and ``arecord`` (``record.py``) and the interactive ``rec`` share ``Recorder``.
 
-What becomes of a run:
+The outcome of a run:
 
 ========================================  ==========================================
-it ended, and the block was left quietly  a cassette, whatever the program's status
+it ended, and the block ended normally  a cassette, whatever the program's status
 the block raised, or a timeout passed     a diagnostic directory beside the target
 it failed without output, over a          a diagnostic directory beside the target
 cassette that has output
@@ -124,7 +124,7 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
     """The file that ``argv`` would execute, on the PATH of ``env``.
 
     Raises:
-        SpawnError: there is none (``exit_status`` 127), or it is not executable (126).
+        SpawnError: it does not exist (``exit_status`` 127), or it is not executable (126).
         PreflightError: the working directory is not a directory.
     """
     base = current_dir() if cwd is None else current_dir() / cwd
@@ -561,7 +561,7 @@ class Recorder:
         self._watch = self._stack.enter_context(ConnectionWatch(child.processes, proxy=port))
 
     def _nothing_but(self, address: str) -> Guard | None:
-        """What lets the program reach nothing but its proxy; None where the kernel cannot."""
+        """None where the kernel cannot limit the program to its proxy."""
         from ptycassette.system.network import Guard, may_isolate  # few recordings have a tape
 
         self.cut_off = may_isolate()
@@ -612,7 +612,7 @@ class Recorder:
 
     @property
     def reports(self) -> Sequence[str]:
-        """What whoever records model traffic has to say to the user."""
+        """Messages for the user about the recording of model traffic."""
         return () if self._tape is None else self._tape.reports
 
     def set_final(self, **fields: Any) -> None:
@@ -698,7 +698,7 @@ class Recorder:
         )
 
     def _answered_version(self) -> dict[str, Any]:
-        """Fields of the last event: the version, or why there is none yet."""
+        """Fields of the last event: the version, or the reason why it is still missing."""
         if self._version is None:
             return {}
         answer = self._version.close()

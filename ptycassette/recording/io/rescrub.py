@@ -127,9 +127,9 @@ class TapeAgain:
         stored: bytes,
         secrets: Sequence[HeadSecret] = (),
     ) -> tuple[str, Sequence[VolatileToken], Sequence[MaskedDigest]]:
-        """See ``EntryKeys``: as it was, unless more of the question was scrubbed.
+        """Return the old key, unless more of the question was scrubbed. See ``EntryKeys``.
 
-        The key is one of the question as it was asked, which nobody has any more.
+        The key comes from the question as it was asked, and that text no longer exists.
         """
         if body != stored or secrets:
             return "", (), ()
@@ -289,18 +289,18 @@ def scrub_cassette(
     target: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> ScrubReport:
-    """Scrub the cassette at ``path``, in its place or into ``target``.
+    """Scrub the cassette at ``path`` in place, or write the result to ``target``.
 
     Nothing is written if the cassette was scrubbed before and nothing new is found.
 
     Args:
-        path: its directory; one that was recorded without scrubbing is fine.
+        path: its directory; it may have been recorded without scrubbing.
         scrubber: fresh.
         target: where to write; the cassette's own place when None.
         environment: as for ``cassette_session``.
 
     Returns:
-        What was done.
+        The report of the scrubbing.
 
     Raises:
         RefusedError: it has files that only a newer version understands.

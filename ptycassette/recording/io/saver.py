@@ -97,12 +97,12 @@ class Published(msgspec.Struct, frozen=True, kw_only=True, tag="published"):
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
-    """Saver to recorder: the session must not become a cassette; a diagnostic says why.
+    """Saver to recorder: the session must not become a cassette; a diagnostic gives the reason.
 
     Attributes:
         error: the name of the exception.
         message, where, hint: as in ``CassetteError``.
-        stage: of a ``RunFailedError``.
+        stage: the stage of a ``RunFailedError``.
     """
 
     error: str
@@ -185,7 +185,7 @@ class Saver(Protocol):
         """Take the new length of the journal in bytes."""
 
     def finish(self, tell: Tell | None) -> Published | None:
-        """The journal is complete: wait for the result. None when there is none.
+        """Wait for the result, now that the journal is complete. None if the saver has no result.
 
         Raises:
             RunFailedError, SecretLeftError: as ``Finaliser.publish``.
@@ -411,7 +411,7 @@ _GROUP_WAIT_MS, _GROUP_TRIES, _URGENT_TRIES = 20, 10, 500
 
 
 class Priority:
-    """Of the thread that makes it, with ``lowered``; on Linux each thread has its own.
+    """The priority of the thread that calls ``lowered``; on Linux each thread has its own.
 
     Args:
         before: the nice value to return to; None if the system does not allow it.
@@ -666,7 +666,7 @@ class Publisher:
         """Take the saver's result. Without a saver, or if it failed, do its work here.
 
         Raises:
-            RunFailedError: the journal says that the run failed; its diagnostic has been written.
+            RunFailedError: the journal records a failed run; its diagnostic has been written.
             SecretLeftError, StorageError, ...: not published.
         """
         progress = self._progress()

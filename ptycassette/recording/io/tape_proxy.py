@@ -24,13 +24,13 @@ def tape_starter(
     terms: Terms | None = None,
     retries: Retries | None = None,
 ) -> ProxyStarter:
-    """What starts the proxy of a recording.
+    """Make a starter for the proxy of a recording.
 
     Args:
-        profile: of the program, which says how it is pointed at the proxy; the variables that
-            most programs read when None.
-        provider: whither: the name of a provider, or a base URL; the profile's when None.
-        proxy_env: as an HTTP proxy for all that the program sends.
+        profile: the program's profile, with the method to point it at the proxy. None uses the
+            variables that most programs read.
+        provider: where requests go: the name of a provider, or a base URL; the profile's when None.
+        proxy_env: act as an HTTP proxy for everything that the program sends.
         terms: what may leave the machine; nothing by default.
         retries: what to do about errors of providers; None to pass them on as they are.
     """
@@ -89,11 +89,11 @@ class ProxyStarter:
     ) -> tuple[Mapping[str, str], Sequence[str]]:
         """Variables and arguments that point the program at the provider itself.
 
-        There are none if no provider was named: the program knows its own.
+        Both are empty if no provider was named: the program then uses its own.
 
         Raises:
             PreflightError: PTYCASSETTE_DISABLE_NETWORK is set, and the provider is elsewhere.
-            UsageError: it is not known how to point it there, or there is no such provider.
+            UsageError: the provider is unknown, or we do not know how to point the program at it.
         """
         if self._provider is None:
             return {}, ()

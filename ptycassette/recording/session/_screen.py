@@ -59,7 +59,11 @@ class OutputBacklog:
         self._size += len(data)
 
     def take(self) -> bytes:
-        """Take the first chunk. Raises ``IndexError`` when there is none."""
+        """Take the first chunk.
+
+        Raises:
+            IndexError: the backlog is empty.
+        """
         data = self._chunks.popleft()
         self._size -= len(data)
         return data
@@ -222,9 +226,9 @@ class SignalSource(Protocol):
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """What a wait condition is checked against. Times are microseconds since the session's start.
+    """The state that a wait condition checks. Times are microseconds since the session's start.
 
-    ``turn`` is whose turn it is by the program's last signal, ``turn_us`` its time;
+    ``turn`` is the side whose turn it is after the program's last signal, ``turn_us`` its time;
     ``input_us`` is when a driver or user last sent something.
     """
 

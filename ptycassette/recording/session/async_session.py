@@ -35,9 +35,9 @@ from ptycassette.recording.session.session import (
     broken_off,
     contains,
     matches,
-    step,
     unread,
 )
+from ptycassette.recording.session.steps import step
 from ptycassette.system.clock import is_frozen
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
-"""What the sync and the async session share: everything but the waiting.
+"""The shared part of the sync and the async session: everything but the waiting.
 
-What a session does is in ``core``.
+The actions of a session are in ``core``.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class InputQueue:
     Args:
         pty: takes the bytes.
         now_us: the time, for the tap.
-        tell: called with each piece that the terminal took.
+        tell: a function, called with each piece that the terminal took.
     """
 
     def __init__(
@@ -685,7 +685,10 @@ class PipedPty(Pty, Protocol):
         ...
 
     def read_stream(self, max_bytes: int) -> tuple[OutputStream | None, bytes] | None:
-        """What the program wrote and where; nothing at the end of a stream; None for not now."""
+        """The stream and its bytes; None if nothing can be read yet.
+
+        The bytes are empty at the end of a stream.
+        """
         ...
 
     def unread(self) -> int:

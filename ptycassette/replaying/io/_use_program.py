@@ -16,7 +16,6 @@ from ptycassette.errors import CassetteError, RefusedError, UsageError
 from ptycassette.model.records import native_text, streams_of
 from ptycassette.model.screen import Size
 from ptycassette.recording.io.options import provider_without_proxy
-from ptycassette.recording.io.recorder import check_network
 from ptycassette.recording.session.base import DEFAULT_SIZE, StreamChoice, kinds_named
 from ptycassette.replaying.io.places import folders_of, found_path
 from ptycassette.system.files.project_file import find_project
@@ -98,6 +97,8 @@ def live_run(plan: Plan) -> tuple[Sequence[str], Any]:
     if environment or arguments:
         started["env"] = {**(started.get("env") or {}), **environment}
     else:
+        from ptycassette.recording.io.recorder import check_network  # noqa: PLC0415 - the recorder
+
         check_network(program, {**os.environ, **(started.get("env") or {})})
     argv = (program, *arguments, *words)
     return argv, {"size": size, "streams": live_streams(plan), **started}
@@ -132,7 +133,7 @@ def recording_options(plan: Plan, **more: Any) -> Any:
 
 
 def _tape_again(plan: Plan) -> dict[str, bool | str]:
-    """What was recorded with its tape is recorded with a tape again, from the same provider."""
+    """A recording with a tape is recorded with a tape again, from the same provider."""
     if "tape" in plan.options or not plan.path.exists():
         return {}
     try:
@@ -166,7 +167,7 @@ class ShownOutput:
 
 
 def rerun_options(plan: Plan) -> dict[str, Any]:
-    """What the caller says of the session."""
+    """The options of the session that the caller gave."""
     said = {name: plan.options[name] for name in _OF_THE_DRIVE if name in plan.options}
     if plan.size is not None:
         said["size"] = plan.size

@@ -93,7 +93,7 @@ class UseResult(msgspec.Struct, kw_only=True):
     def semantic_drift(
         self, threshold: float = DEFAULT_THRESHOLD, scorer: Scorer | None = None
     ) -> Drift:
-        """What changed in meaning, after ``rerecord`` and ``rewrite``; see ``semantic_drift``.
+        """The changes in meaning after ``rerecord`` and ``rewrite``; see ``semantic_drift``.
 
         Raises:
             RuntimeError: nothing was recorded to compare.

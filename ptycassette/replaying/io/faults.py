@@ -1,7 +1,8 @@
 """The fault that a stand-in has: from its option, or from the environment.
 
 The faults are loaded where there is one: they load a fake provider, which would take most of the
-time of a test with a ``use``.
+time of a test with a ``use``. The emulator and the engine of the stand-in are loaded where they
+are used: a test of code in this process needs neither.
 """
 
 from __future__ import annotations
@@ -14,11 +15,10 @@ from ptycassette.cassette.io.reader import Cassette
 from ptycassette.errors import StorageError
 from ptycassette.model.records import painted_bytes
 from ptycassette.model.screen import Screen, Size
-from ptycassette.replaying.standin.engine import StandinEngine
-from ptycassette.terminal.emulator import default_emulator
 
 if TYPE_CHECKING:
     from ptycassette.agents.faults.fault import FaultSpec
+    from ptycassette.replaying.standin.engine import StandinEngine
 
 
 FAULT_VARIABLE = "PTYCASSETTE_FAULT"
@@ -86,6 +86,8 @@ def faulty_engine_of(
     Raises:
         NotFoundError: the recording has no such input.
     """
+    from ptycassette.replaying.standin.engine import StandinEngine  # noqa: PLC0415 - see above
+
     inputs = tuple(cassette.inputs())
     if spec is None:
         return StandinEngine(cassette.events(), inputs, **options)
@@ -135,6 +137,8 @@ def screen_after(cassette: Cassette, seq: int) -> tuple[str, ...]:
 
 def screen_at(cassette: Cassette, seq: int) -> Screen:
     """The screen after event ``seq``, rendered from the output."""
+    from ptycassette.terminal.emulator import default_emulator  # noqa: PLC0415 - see above
+
     terminal = cassette.manifest.terminal
     emulator = default_emulator(Size(rows=terminal.initial_rows, cols=terminal.initial_cols))
     for event in cassette.events():

@@ -296,7 +296,7 @@ class Library:
         return ChosenCassette(path=path, match=rule.match, order=rule.order, exists=path.exists())
 
     def _refused(self, rule: LibraryRule, start: ProgramStart) -> str | None:
-        """Why the rule's predicate file refuses; None if it accepts, or there is none."""
+        """Why the rule's predicate file refuses the start; None if it accepts or is not given."""
         if rule.predicate is None:
             return None
         path = self.place / self._inside(rule.predicate)

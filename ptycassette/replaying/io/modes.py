@@ -114,7 +114,10 @@ def resolve_secrets(env: Mapping[str, str]) -> SecretsPolicy:
 
 
 def action_of(mode: RunMode, *, exists: bool, env: Mapping[str, str]) -> Action:
-    """What to do in ``mode``: ``auto`` records what is missing, but never where ``CI`` is set."""
+    """Choose the action for ``mode``.
+
+    ``auto`` records what is missing, except where ``CI`` is set.
+    """
     if mode != "auto":
         return mode
     in_ci = env.get("CI", "").lower() not in _FALSE

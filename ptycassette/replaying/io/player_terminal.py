@@ -87,8 +87,8 @@ class PlayerTerminal:
 
     Args:
         output: file descriptor to paint on; a terminal.
-        keys: file descriptor to read keys from, a terminal, or None when there is none.
-        raw: the recording is written unchanged, so that more must be restored.
+        keys: file descriptor to read keys from, a terminal, or None without keys.
+        raw: the recording is written unchanged, so more must be restored at the end.
     """
 
     def __init__(self, output: int, keys: int | None, *, raw: bool = False) -> None:

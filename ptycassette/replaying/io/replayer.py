@@ -8,6 +8,7 @@ close, and a cancelled task is cancelled in its sleep.
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -49,6 +50,12 @@ def seconds_to_us(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1_000_000)
 
 
+def _idle_us(cassette: Replayable, idle_limit: float | None) -> int | None:
+    """The limit of pauses; the cassette's own when None. None if pauses are as recorded."""
+    limit_s = cassette.manifest.idle_limit_s if idle_limit is None else idle_limit
+    return None if limit_s == math.inf else seconds_to_us(limit_s)
+
+
 def timed_events(
     cassette: Replayable,
     *,
@@ -60,7 +67,7 @@ def timed_events(
 
     The slice is taken first; after it, time starts at ``start``.
     """
-    idle_us = seconds_to_us(idle_limit)
+    idle_us = _idle_us(cassette, idle_limit)
     start_us = seconds_to_us(start) or 0
     idle = None if idle_us is None else limit_idle(idle_us, start_us=start_us)
     return chain(cassette.events(), between(start_us, seconds_to_us(end)), idle)
@@ -99,18 +106,19 @@ def replay(
     Args:
         cassette: an open cassette; stays open and the caller's.
         mode: ``realtime`` sleeps the recorded gaps, ``scaled`` multiplies them
-            by ``scale``, ``collapsed`` never sleeps. None: ``scaled`` when a
-            scale is given, else what the manifest says.
+            by ``scale``, ``collapsed`` never sleeps. None: ``scaled`` when a scale is given, else
+            the mode in the manifest.
         scale: 2.0 is half as fast, 0.5 twice as fast.
         sleeper: sleeps; the system's when None. Give the clock too: both must agree.
-        clock: tells the time; the system's monotonic clock when None.
+        clock: gives the time; the system's monotonic clock when None.
         start: from this moment on, seconds as recorded; included.
         end: up to this moment, seconds as recorded; included.
-        idle_limit: no pause longer than this, seconds.
+        idle_limit: no pause longer than this, seconds; ``math.inf`` keeps all pauses. None: what
+            the recording suggests (``Manifest.idle_limit_s``).
 
     Yields:
-        Events in order of ``seq``, chunks as recorded. A caller that is slow
-        gets what is late at once; nothing is dropped, and no delay adds up.
+        Events in order of ``seq``, chunks as recorded. A slow caller gets late events at once;
+        nothing is dropped, and delays do not add up.
 
     Raises:
         ValueError: an unknown mode, a scale that is not a positive number or that
@@ -384,7 +392,10 @@ FASTEST, SLOWEST = 100.0, 0.01
 
 
 class PlayOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How to play. Times in seconds; ``speed`` 2.0 is twice as fast, in mode ``scaled``."""
+    """How to play. Times in seconds; ``speed`` 2.0 is twice as fast, in mode ``scaled``.
+
+    ``idle_limit`` is as in ``replay``.
+    """
 
     mode: ReplayMode = "realtime"
     speed: float = 1.0
@@ -473,7 +484,7 @@ class Player:
 
     def _events(self) -> Iterator[Event]:
         """All events up to the end, including those before the start, which paint its screen."""
-        idle_us = seconds_to_us(self._options.idle_limit)
+        idle_us = _idle_us(self._cassette, self._options.idle_limit)
         idle = None if idle_us is None else limit_idle(idle_us, start_us=self._start_us)
         return chain(self._cassette.events(), between(None, seconds_to_us(self._options.end)), idle)
 
@@ -589,7 +600,8 @@ class Player:
 
     def _duration_us(self) -> int:
         """The duration of playback; that of the final record if no pause is cut."""
-        if self._options.idle_limit is None and self._options.end is None:
+        idle_us = _idle_us(self._cassette, self._options.idle_limit)
+        if idle_us is None and self._options.end is None:
             return moment_us(self._cassette.final)
         return self._timed().duration_us
 

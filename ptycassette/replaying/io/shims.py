@@ -1,7 +1,7 @@
-"""Shims: executables of a program's name, in a directory to put first on PATH.
+"""Shims: executables with a program's name, in a directory to put first on PATH.
 
 A shim is a shell script of one line that starts ``standin/io/boot.py`` by path, isolated
-from the environment's Python (``-I -S``). What it means is in a file beside it.
+from the environment's Python (``-I -S``). A file beside it holds its settings.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ MARK = "# made by ptycassette"
 
 
 class ShimConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the shims of a directory do.
+    """The settings of the shims in a directory.
 
-    ``mode`` is weaker than the environment's PTYCASSETTE_MODE. ``options`` are the
-    stand-in's own, as words. ``state`` is where the number of the next session is kept.
-    ``pending`` is where recordings go until somebody else publishes them; into the
-    library at once when empty. ``hooks`` is a file of hooks, for recorder and stand-in.
-    ``project`` is the project file that counts wherever the program is started. ``each`` is as for
-    ``Library``.
+    The environment's PTYCASSETTE_MODE overrides ``mode``. ``options`` are words for the stand-in.
+    ``state`` is the place of the next session's number. ``pending`` is the directory for recordings
+    that are published later; when it is empty, they go into the library at once. ``hooks`` is a
+    file of hooks, for recorder and stand-in. ``project`` is the project file to use, wherever the
+    program starts. ``each`` is as for ``Library``.
     """
 
     library: str
@@ -78,7 +77,7 @@ def make_shims(directory: Path, programs: Iterable[str], config: ShimConfig) -> 
 
 
 def _may_replace(target: Path) -> bool:
-    """Whether nothing stands there, or a shim."""
+    """Whether the target does not exist, or is a shim."""
     if not os.path.lexists(target):
         return True
     try:
@@ -88,11 +87,11 @@ def _may_replace(target: Path) -> bool:
 
 
 def read_shim_config(directory: Path) -> ShimConfig:
-    """What ``make_shims`` wrote.
+    """Read the settings that ``make_shims`` wrote.
 
     Raises:
-        NotFoundError: there are no shims.
-        ManifestError: the file is not what was written.
+        NotFoundError: the directory has no shims.
+        ManifestError: the file was changed since.
     """
     path = directory / CONFIG_NAME
     try:
@@ -108,7 +107,7 @@ def find_real(program: str, path: str) -> str:
     """The real program, found further along ``path``.
 
     Raises:
-        SpawnError: there is none.
+        SpawnError: ``path`` has no such program.
     """
     for name in path.split(os.pathsep):
         directory = Path(name or ".")

@@ -1,4 +1,4 @@
-"""``use``: one session object, replayed, recorded or live, as the mode says.
+"""``use``: one session object that is replayed, recorded or live, depending on the mode.
 
 ::
 
@@ -7,7 +7,7 @@
         session.submit("hello")
 
 As a decorator it hands the session to functions, coroutines, generators and async
-generators: by the name ``session`` where there is such a parameter, else first.
+generators: as the parameter ``session`` if they have one, else as the first argument.
 Every call and every ``with`` has its own session; contexts, threads and tasks share
 nothing.
 """
@@ -82,7 +82,7 @@ class Use:
         return found
 
     def side(self) -> Side:
-        """The recording of the last block, or the cassette where there was none; see ``drift``.
+        """The recording of the last block, or the cassette if nothing was recorded; see ``drift``.
 
         Raises:
             CassetteError: it cannot be opened.
@@ -249,25 +249,26 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
         secrets: in replay, ``same``: a typed secret must be the recorded one, if the recording
             holds its digest; ``any``: another one will do. When None, the environment's
             PTYCASSETTE_SECRETS, else ``same``.
-        size: of the terminal; the recorded one, or what the project file says, or 24 by 80.
+        size: of the terminal; the recorded one, or the project file's, or 24 by 80.
         streams: ``pipes`` for a program whose stdin, stdout and stderr are pipes, ``terminal``,
-            or what each of them is; what they were recorded as, or ``terminal``, when None.
-        lenient: continue after a divergence; ``result.divergences`` has it.
+            or the kind of each; when None, as recorded, or ``terminal``.
+        lenient: continue after a divergence; ``result.divergences`` lists them.
         allow_unplayed: allow the block to end before the recording does.
         follow_links: in replay, whether the cassette or its files may be links; when None, whether
             PTYCASSETTE_FOLLOW_LINKS is 1.
-        **record_options: for the modes that run the program; see ``record``. Mode ``live`` needs
-            those alone that say how it is started: ``cwd``, ``env``, ``base_env``, ``clean_env``,
-            ``term``, ``timeout_s``; mode ``rerun`` of those ``cwd``, ``env``, ``term`` and
-            ``timeout_s``.
+        **record_options: for the modes that run the program; see ``record``. Mode ``live`` takes
+            only those about the start: ``cwd``, ``env``, ``base_env``, ``clean_env``, ``term``,
+                ``timeout_s``. Mode ``rerun`` takes only ``cwd``, ``env``, ``term`` and
+                ``timeout_s``.
 
     Raises:
-        TypeError: there is no such option of ``record``; ``argv`` is one text, ``size`` no Size.
+        TypeError: ``record`` has no such option; ``argv`` is a single string; ``size`` is not a
+            Size.
         UsageError: the mode or the value of PTYCASSETTE_SECRETS is unknown.
         ValueError: the strategy, the order or the value of ``secrets`` or ``streams`` is unknown.
 
     Entering raises what opening a cassette, or starting a program, raises. Leaving
-    raises ``DivergenceError`` when the block did not do what was recorded.
+    raises ``DivergenceError`` when the block did not follow the recording.
     """
     if streams is not None:
         kinds_named(streams)  # complain about a typo now

@@ -30,7 +30,7 @@ class WatchedResult(Protocol):
 
     @property
     def unplayed(self) -> object:
-        """What of the recording was never reached; false if nothing."""
+        """The part of the recording that was not reached; false if everything was."""
         ...
 
     @property
@@ -45,7 +45,7 @@ class WatchedResult(Protocol):
 
 
 class UseWatcher(Protocol):
-    """What a test runner is told, in any thread."""
+    """Calls for a test runner, made from any thread."""
 
     def used(self, result: WatchedResult, session: object) -> None:
         """A use has begun; ``result`` is complete when its block is left."""
@@ -68,7 +68,7 @@ _watcher: UseWatcher | None = None
 
 @contextmanager
 def watch_uses(watcher: UseWatcher) -> Iterator[None]:
-    """While entered, ``watcher`` is told of every use in this process."""
+    """Inform ``watcher`` of every use in this process while entered."""
     global _watcher  # noqa: PLW0603 - threads of a test do not inherit its context variables
     before, _watcher = _watcher, watcher
     try:

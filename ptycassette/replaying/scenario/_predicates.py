@@ -522,7 +522,7 @@ def _bad_bytes(query: _Sent) -> str | None:
 
 
 def _values_at(path: Any, payload: Any) -> list[Any]:
-    """What a compiled path finds. The library reads a text that begins like JSON as JSON."""
+    """The values at a compiled path. The library parses a text that begins like JSON as JSON."""
     if isinstance(payload, str):
         return [payload] * len(path.findall(0))  # of any scalar, a path finds itself or nothing
     found: list[Any] = path.findall(payload)

@@ -391,7 +391,7 @@ def scenario_schema() -> dict[str, Any]:
 
 
 def _problem(scenario: Scenario, *, bound: bool) -> str | None:  # noqa: PLR0911 - one per rule
-    """What types alone cannot say; None when all is well."""
+    """A problem that types alone cannot show; None if the scenario is valid."""
     if bound:
         for field in _PINS:
             if not getattr(scenario, field):

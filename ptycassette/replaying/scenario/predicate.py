@@ -136,7 +136,7 @@ class Evidence:
         return read_entries(self.inputs)
 
     def start_of(self, exchange: int) -> int | None:
-        """When input ``exchange`` (from 1) was complete, in ms; None when there is none."""
+        """When input ``exchange`` (from 1) was complete, in ms; None without such an input."""
         if not 1 <= exchange <= len(self.entries):
             return None
         return self.entries[exchange - 1].last_t_us // 1000
@@ -255,7 +255,7 @@ def normaliser_of(
 
 
 def normaliser_problem(normaliser: Normaliser) -> str | None:
-    """What is wrong with one from a file; None when all is well."""
+    """The problem with a normaliser from a file; None if it is valid."""
     try:
         _parts(normaliser.replace, file_pattern(normaliser.pattern))
     except ValueError as exc:
@@ -446,7 +446,7 @@ class Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     exchange: int | None = None
 
     def problem(self, known: PredicateContext) -> str | None:  # noqa: ARG002
-        """What is wrong with its fields beyond their types; None when all is well."""
+        """A problem with its fields beyond their types; None if they are valid."""
         return None
 
 
@@ -461,7 +461,7 @@ def wanted(query: Worded) -> str:
 
 
 def bad_text(query: Worded, known: PredicateContext, *, optional: bool = False) -> str | None:
-    """What is wrong with ``text`` and ``regex``, of which one is given."""
+    """The problem with ``text`` and ``regex``, one of which must be given."""
     given = (query.text is not None) + (query.regex is not None)
     if given > 1 or (not given and not optional):
         return "give text or regex, one of them"
@@ -471,7 +471,7 @@ def bad_text(query: Worded, known: PredicateContext, *, optional: bool = False) 
 
 
 def bad_kind(**fields: str) -> str | None:
-    """What is wrong with fields that name a kind of event, or none."""
+    """The problem with fields that name a kind of event; None if they are valid."""
     for field, kind in fields.items():
         if kind not in _KINDS:
             return f"{field} {kind!r} is not one of {', '.join(sorted(_KINDS - {''}))}"
@@ -641,7 +641,7 @@ class StyleIs(Base, frozen=True, kw_only=True, tag="style"):
     strike: bool | None = None
 
     def judge(self, look: Look) -> Failed | None:
-        """What fails, or None."""
+        """The failure, or None."""
 
         def right(frame: FrameRecord) -> bool:
             cells = sum(map(len, frame.cells or frame.text)) + sum(map(len, frame.styles or ()))
@@ -740,7 +740,7 @@ class Compare(Base, frozen=True, kw_only=True):
     exists: bool | None = None
 
     def problem(self, known: PredicateContext) -> str | None:
-        """What is wrong with its fields beyond their types; None when all is well."""
+        """A problem with its fields beyond their types; None if they are valid."""
         if self.matches is None or (bad := bad_pattern(self.matches, known.patterns)) is None:
             return None
         return f"matches: {bad}"

@@ -1,4 +1,4 @@
-"""What the driver types, compared with the recorded entries, key by key."""
+"""Compare the driver's input with the recorded entries, key by key."""
 
 from __future__ import annotations
 
@@ -519,8 +519,8 @@ class InputComparison:
     def mismatch_ahead(self) -> EntryMatcher | None:
         """The matcher of the entry that the waiting keys can no longer match; None if they may.
 
-        Known before the recording reaches the entry, except where the order is loose, or a
-        signal may stand for a key.
+        Known before the recording reaches the entry, unless the order is loose or a signal may
+        replace a key.
         """
         waiting = list(self._state.driver.keys)
         names = {name for name, _ in SIGNAL_KEYS.values()}
@@ -648,10 +648,10 @@ class StandinReport(msgspec.Struct, frozen=True, kw_only=True):
 
     ``result`` is ``running`` (it was killed, if nothing else follows), ``passed``,
     ``diverged``, ``unplayed`` (no divergence, but not everything was played) or
-    ``failed`` (the stand-in itself; ``error`` says why). Shims also say ``recorded``, and,
-    where they recorded only to compare, ``passed`` or ``drifted`` (see ``notes``, and ``drift``
-    for the screens before and now). ``fault`` is what was made to go wrong (``--fault``), and
-    ``fault_met`` whether the driver came so far.
+    ``failed`` (the stand-in itself failed; ``error`` has the reason). Shims also report
+    ``recorded``; if they recorded only to compare, they report ``passed`` or ``drifted`` (see
+    ``notes``; ``drift`` has the screens before and now). ``fault`` is the injected fault
+    (``--fault``), and ``fault_met`` whether the driver reached it.
     """
 
     result: str

@@ -155,7 +155,7 @@ class SignalComparison:
         return True
 
     def stops_at(self, record: InputRecord) -> str:
-        """The signal by which the recorded program stood still until ``record``; empty for none.
+        """The signal that stopped the recorded program until ``record``; empty for none.
 
         Only if the driver sent that signal, and at one record only.
         """
@@ -197,7 +197,7 @@ class SignalComparison:
 
 _MASKED = re.compile(rb"x{3,}|[^\x00-\x7f]{3,}")
 _MASK_PART = re.compile(rb"[xX]{2,}|[^\x00-\x7f]+|e?Hh4?|78|88|120|00+")
-"""What masks of all forms are made of (see ``scrub/_mask.py``); much other text is, too."""
+"""What masks of all forms are made of (see ``scrub/mask.py``); much other text is, too."""
 _MASK_REACH = 6
 _LONGEST_NORMALISED = 1 << 16
 _SHOWN_BYTES = 200
@@ -348,7 +348,10 @@ class StdinComparison:
         return not self._got.startswith(begun, self._got_since)
 
     def _differs_outside_masks(self) -> bool:
-        """Whether a byte differs where no mask can be: a mask is as long as what it stands for."""
+        """Whether a byte differs where no mask can be.
+
+        A mask is as long as the text that it replaces.
+        """
         want, got, at = self._want, self._got, self._alike
         end = min(len(got) - self._got_since, len(want) - self._since)
         if want[self._since + at : self._since + end] == got[self._got_since + at :][: end - at]:
@@ -562,7 +565,7 @@ class StandinEngine:
         return typed.most_bytes if isinstance(typed, StdinComparison) else None
 
     def step(self, now_us: int) -> Play | Listen | Halt | RunEnded:
-        """What to do at ``now_us``."""
+        """Decide the action at ``now_us``."""
         while self._state.finished is None:
             todo = self._advance(now_us)
             if todo is not None:

@@ -1,8 +1,8 @@
 """A stand-in with a fault of the terminal between its recording and the driver. Pure.
 
-Output, input, resizes and the end pass the fault, which says what becomes of them
-(``ptycassette.agents.faults``). What was recorded is compared as ever: a driver that recovers from
-the fault must do what was recorded then.
+Output, input, resizes and the end pass through the fault, which may change them
+(``ptycassette.agents.faults``). The comparison with the recording stays the same: a driver that
+recovers from the fault must then do what was recorded.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class FaultyEngine(StandinEngine):
         self._watched = True
 
     def step(self, now_us: int) -> Play | Listen | Halt | RunEnded:
-        """What to do at ``now_us``."""
+        """Decide the action at ``now_us``."""
         decided = self._decided(now_us)
         if self._fault.met and not self._reported:
             self._reported = True
@@ -146,7 +146,7 @@ class FaultyEngine(StandinEngine):
                 self._over = act
 
     def _recorded(self, now_us: int) -> Play | Listen | Halt | None:
-        """Go on with the recording; None where the fault has to say what comes."""
+        """Continue with the recording; None if the fault decides the next act."""
         fault = self._fault
         before = fault.exchange
         if self._taken_us is not None and now_us - self._taken_us < _PATIENCE_US:
@@ -249,6 +249,6 @@ def faulty_engine(
 
 
 def _any(acts: Iterator[Any]) -> Iterator[Any] | None:
-    """The same acts; None where there are none."""
+    """The same acts; None if they are empty."""
     first = next(acts, None)
     return None if first is None else chain([first], acts)

@@ -15,7 +15,7 @@ MOST_DIVERGENCES = 10_000
 
 
 class ReportedSide(msgspec.Struct, frozen=True):
-    """What was expected, or what came, as text."""
+    """The expected or the actual side, as text."""
 
     text: str = ""
 

@@ -1,1 +1,1 @@
-"""Bundles of agent-rerun, version 0.1: what one step of an agent was given, and what came back."""
+"""Write and verify bundles of agent-rerun 0.1: the input and output of one step of an agent."""

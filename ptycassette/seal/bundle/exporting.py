@@ -1,4 +1,4 @@
-"""Make a bundle: of one question to a provider and its answer, or of a step in the plain."""
+"""Make and verify bundles, from a recorded question and answer or from a step in plain text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from ptycassette.tape.providers.neutral import ModelAnswer
 VERSION = "0.1"
 LIMITS = Limits(max_depth=64)
 MAX_EXACT = 2**53 - 1
-"""RFC 8785 writes numbers as doubles: a larger integer has no one spelling."""
+"""RFC 8785 writes numbers as doubles: a larger integer has no exact spelling."""
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 _FLOAT_BYTES = 4
 _MAX_FLOATS = 1 << 16
@@ -119,13 +119,13 @@ STEP: Shape = {
     "inputs": ACTUAL["inputs"],
     "expected": {"transcript?": _object, "semantic_embedding?": _embedding},
 }
-"""A step that is to be captured: what a bundle holds as hashes is in the plain."""
+"""A step to be captured; it has in plain text what a bundle has as hashes."""
 _NEEDED = {
     "byte": (("expected", "transcript_sha256"),),
     "semantic": (("expected", "semantic_embedding"), ("tolerance", "threshold")),
     "structural": (),
 }
-"""What must be there at which level."""
+"""The required members of each level."""
 
 
 def embedding_of(text: Any) -> tuple[float, ...] | None:
@@ -141,7 +141,7 @@ def embedding_text(numbers: Sequence[float]) -> str:
     """The base64 of an embedding; see ``embedding_of``.
 
     Raises:
-        UsageError: it is empty, too long, all zero, or has what is no number of 32 bits.
+        UsageError: it is empty, too long, all zero, or has a value that is not a 32-bit number.
     """
     try:
         text = base64.b64encode(pack(f"<{len(numbers)}f", *numbers)).decode()
@@ -155,7 +155,7 @@ def embedding_text(numbers: Sequence[float]) -> str:
 
 
 def read_object(data: bytes, what: str) -> tuple[Any, list[str]]:
-    """A JSON object in a file, and what is wrong with it: repeated keys, NaN, lone surrogates."""
+    """The JSON object in a file, and its faults: repeated keys, NaN, lone surrogates."""
     try:
         value = parse_strict(data, where=what, error=RecordError, limits=LIMITS)
     except CassetteError as exc:
@@ -164,7 +164,7 @@ def read_object(data: bytes, what: str) -> tuple[Any, list[str]]:
 
 
 def violations(value: Any, shape: Shape, what: str) -> list[str]:
-    """Everything in which a value differs from its shape; the first fifty."""
+    """The first fifty differences between a value and its shape."""
     found = [f"SchemaViolation:{what}{text}" for text in _compare(value, shape, "")]
     if not found and shape is BUNDLE:
         for part, name in _NEEDED[value["tolerance"]["level"]]:
@@ -207,18 +207,18 @@ def _is_exact(value: Any) -> bool:
     return True
 
 
-# Check a bundle against an actual record: schema first, then everything else, all of it reported.
+# Compare a bundle with an actual record: schema first, then everything else; report all errors.
 
 
 class Demands(msgspec.Struct, frozen=True, kw_only=True):
     """What a bundle must prove.
 
     Attributes:
-        trust: whose signatures count.
-        allow_unsigned: a bundle without a signature passes.
-        allow_any_key: the signature must fit, whoever made it.
-        structural: the transcript that was expected; without it the level ``structural``, which
-            version 0.1 leaves open, is refused.
+        trust: the trusted signers.
+        allow_unsigned: accept a bundle without a signature.
+        allow_any_key: accept a valid signature by any key.
+        structural: the expected transcript. Without it the level ``structural``, which version 0.1
+            does not define fully, is refused.
     """
 
     trust: Trust = Trust()
@@ -228,7 +228,7 @@ class Demands(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BundleResult(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is wrong, each a code and a reason; what is odd; and who signed it."""
+    """All errors (a code and a reason each), the warnings, and the signer."""
 
     errors: tuple[str, ...]
     warnings: tuple[str, ...] = ()
@@ -236,12 +236,12 @@ class BundleResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no errors."""
         return not self.errors
 
     @property
     def exit_status(self) -> int:
-        """0, 4 for a schema, 7 for a signature, else 1: of the first error."""
+        """0, or by the first error: 4 for a schema, 7 for a signature, else 1."""
         if not self.errors:
             return 0
         code = self.errors[0].partition(":")[0]
@@ -254,7 +254,7 @@ _SIGNATURE_CODES = ("BadSignature", "Unsigned", "UntrustedKey")
 def verify_bundle(
     bundle: bytes | Mapping[str, Any], actual: bytes | Mapping[str, Any], demands: Demands
 ) -> BundleResult:
-    """Hold an actual record against a bundle; each is the bytes of a file, or the object in it."""
+    """Compare an actual record with a bundle; each is the bytes of a file, or the object in it."""
     given, errors = read_object(_as_file(bundle), "bundle")
     record, wrong = read_object(_as_file(actual), "actual")
     errors += wrong
@@ -274,14 +274,15 @@ def apply_bundle(
     run: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]],
     demands: Demands,
 ) -> BundleResult:
-    """Take the step again, and hold what came out against the bundle.
+    """Run the step again, and compare the result with the bundle.
 
     Args:
         bundle: the bytes of a file, or the object in it.
-        inputs: ``system_prompt``, ``messages``, maybe ``tools``: a bundle has their hashes alone.
-        run: is given the bundle and the inputs, asks the model, and returns the output:
-            ``transcript``, ``embedding`` or both. It is not called if the bundle is not valid or
-            trusted, or was made of other inputs.
+        inputs: ``system_prompt``, ``messages``, optionally ``tools``; a bundle has only their
+            hashes.
+        run: receives the bundle and the inputs, asks the model, and returns the output:
+            ``transcript``, ``embedding`` or both. It is not called if the bundle is invalid, not
+            trusted, or was made from other inputs.
         demands: what the bundle must prove.
     """
     given, errors = read_object(_as_file(bundle), "bundle")
@@ -307,7 +308,7 @@ def digest_of(value: Any) -> str:
 
 
 def _check_signature(bundle: Mapping[str, Any], demands: Demands) -> tuple[str | None, list[str]]:
-    """Who signed it, by their name in the trust file, and what is wrong."""
+    """The signer's name in the trust file, and the errors."""
     signature = bundle.get("signature")
     if signature is None:
         missing = [] if demands.allow_unsigned else ["Unsigned:there is no signature"]
@@ -387,7 +388,7 @@ def likeness(one: Sequence[float], two: Sequence[float]) -> float:
 
 
 def _check_structure(expected: Mapping[str, str], given: Any, demands: Demands) -> list[str]:
-    """Hold the tool calls against those of the expected transcript, which the hash must confirm."""
+    """Compare the tool calls with the expected transcript, which must match its hash."""
     if demands.structural is None:
         return ["UnsupportedTolerance:structural: name the expected transcript to compare calls"]
     if "transcript_sha256" not in expected:
@@ -417,7 +418,7 @@ def _drift(bundle: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
 
 _VENDORS = ("anthropic", "openai", "google", "mistral", "deepseek", "openrouter")
 DEFAULT = 1
-"""Temperature and top-p where a question says neither: what the providers take then."""
+"""The providers' defaults for temperature and top-p, for a question without them."""
 
 
 class Closeness(msgspec.Struct, frozen=True, kw_only=True):
@@ -425,8 +426,8 @@ class Closeness(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         level: ``byte``, ``structural`` or ``semantic``.
-        embedding: of the expected answer; the level ``semantic`` needs it.
-        threshold: at ``semantic``, the least cosine of the two embeddings, above 0 and up to 1.
+        embedding: the embedding of the expected answer; required by the level ``semantic``.
+        threshold: for ``semantic``, the least cosine of the two embeddings, above 0 and up to 1.
     """
 
     level: str = "byte"
@@ -435,7 +436,7 @@ class Closeness(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exported(msgspec.Struct, frozen=True):
-    """A bundle, and the actual record that it was made of: its inputs and output in the plain."""
+    """A bundle and its actual record: the inputs and output in plain text."""
 
     bundle: dict[str, Any]
     actual: dict[str, Any]
@@ -451,20 +452,20 @@ def exported(
     closeness: Closeness | None = None,
     where: str,
 ) -> Exported:
-    """The bundle of one exchange.
+    """Make a bundle from one exchange.
 
     Args:
         question: the body of the request, JSON.
-        answer: that of the answer, as in ``answer_of``.
-        content_type: of the answer, as there.
-        upstream: where the question was sent.
-        signer: signs it; nobody when None.
+        answer: the body of the answer, as in ``answer_of``.
+        content_type: the type of the answer, as in ``answer_of``.
+        upstream: the address that the question was sent to.
+        signer: signs the bundle; None leaves it unsigned.
         closeness: how exact a replay must be; byte for byte when None.
-        where: what errors call the exchange.
+        where: the name of the exchange, for errors.
 
     Raises:
-        RefusedError: it is no question to a model, or the answer says nothing.
-        UsageError: the embedding is none.
+        RefusedError: it is not a question to a model, or the answer is empty.
+        UsageError: the embedding is invalid.
     """
     closeness = closeness or Closeness()
     asked = _document(question, where)
@@ -496,17 +497,17 @@ def exported(
 def capture_bundle(
     step: Mapping[str, Any], *, signer: CryptoSigner | None = None, where: str = "step"
 ) -> Exported:
-    """The bundle of a step that is given in the plain; no tape is needed.
+    """Make a bundle from a step in plain text; no tape is needed.
 
     Args:
         step: ``model``, ``sampling``, ``runtime`` and ``tolerance`` as in a bundle; ``inputs``
-            with ``system_prompt``, ``messages`` and maybe ``tools``; ``expected`` with
+            with ``system_prompt``, ``messages`` and optionally ``tools``; ``expected`` with
             ``transcript``, ``semantic_embedding`` (base64 of float32) or both.
-        signer: signs it; nobody when None.
-        where: what errors call the step.
+        signer: signs the bundle; None leaves it unsigned.
+        where: the name of the step, for errors.
 
     Raises:
-        RecordError: it is no step of agent-rerun 0.1, or not what its level needs.
+        RecordError: it is not a step of agent-rerun 0.1, or lacks what its level needs.
     """
     wrong = violations(step, STEP, "step")
     if wrong:
@@ -563,7 +564,7 @@ def _inputs(asked: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _system_prompt(asked: Mapping[str, Any], messages: list[Any]) -> str:
-    """What stands in a field of its own; else the texts of system messages, which stay there."""
+    """The system prompt from its own field; else from system messages, which stay in the list."""
     for name in ("system", "instructions", "systemInstruction", "system_instruction"):
         if name in asked:
             return _plain(asked[name])

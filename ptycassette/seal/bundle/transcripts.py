@@ -1,8 +1,8 @@
-"""What a provider answered, as a transcript: what was said, and which tools were to be called.
+"""Turn a provider's answer into a transcript of its text and its tool calls.
 
 A transcript is ``{"messages": [{"role": "assistant", "content": TEXT}], "tool_calls": [...]}``,
-after the turns of agent-scroll 0.1. ``tool_calls`` is there if there are any; each has ``id``,
-``name`` and ``args_hash``, so that a transcript shows no arguments.
+modelled on the turns of agent-scroll 0.1. ``tool_calls`` exists only if there are any; each has
+``id``, ``name`` and ``args_hash``, so that a transcript shows no arguments.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ptycassette.tape.providers.neutral import ModelAnswer, text_in
 
 
 def transcript_of(answer: ModelAnswer) -> dict[str, Any] | None:
-    """The transcript of an answer; None without a text and a call."""
+    """The transcript of an answer; None if there is neither text nor a tool call."""
     if not answer.text and not answer.calls:
         return None
     found: dict[str, Any] = {"messages": [{"role": "assistant", "content": "".join(answer.text)}]}
@@ -29,7 +29,7 @@ def transcript_of(answer: ModelAnswer) -> dict[str, Any] | None:
 
 
 def args_hash(arguments: str) -> str:
-    """The hash of a call's arguments: of the value, where they are JSON, else of the text."""
+    """The hash of a call's arguments: of the JSON value if they are JSON, else of the text."""
     try:
         value = json.loads(arguments or "{}")
         text = canonical_json(value)
@@ -39,7 +39,7 @@ def args_hash(arguments: str) -> str:
 
 
 def tool_graph(transcript: Any) -> list[tuple[str, str]] | None:
-    """The tools of a transcript, with the hashes of their arguments; None if it is none."""
+    """The tools of a transcript with their argument hashes; None if it is not a transcript."""
     if not isinstance(transcript, dict):
         return None
     calls = transcript.get("tool_calls", [])

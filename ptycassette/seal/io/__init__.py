@@ -1,1 +1,1 @@
-"""Seals on disk: made, checked; keys and trust files read."""
+"""Make and check seals on disk, and read keys and trust files."""

@@ -1,4 +1,4 @@
-"""Bundles of the exchanges in a cassette, and files with bundles."""
+"""Make bundles from the exchanges in a cassette, and read and check files with bundles."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def bundle_of(
     Args:
         path: the cassette; every byte of it is checked.
         entry: the number of the exchange, as ``ptycassette tape`` lists it.
-        signer: who signs.
+        signer: signs the bundle; None leaves it unsigned.
         closeness: how exact a replay must be; byte for byte when None.
 
     Raises:
         NotFoundError: the tape has no such entry.
-        RefusedError: it is no question to a model.
+        RefusedError: it is not a question to a model.
         CassetteError: the cassette cannot be read, or has no tape.
     """
     where = f"{visible(path)}, entry {entry}"
@@ -79,7 +79,7 @@ def bundle_of_step(path: str, *, signer: CryptoSigner | None = None) -> Exported
     """A bundle of the step in a JSON file; see ``capture_bundle``.
 
     Raises:
-        CassetteError: the file cannot be read, or is no step.
+        CassetteError: the file cannot be read, or is not a step.
     """
     where = visible(path)
     data = read_plain(path, max_bytes=_MAX_ACTUAL_BYTES)
@@ -93,7 +93,7 @@ def read_embedding(path: str) -> tuple[float, ...]:
     """The numbers in a file, a JSON list.
 
     Raises:
-        CassetteError: the file cannot be read, or is no such list.
+        CassetteError: the file cannot be read, or is not such a list.
     """
     data = read_plain(path, max_bytes=_MAX_BUNDLE_BYTES)
     try:
@@ -111,10 +111,10 @@ def check_bundle(
     allow_any_key: bool = False,
     structural: str | None = None,
 ) -> BundleResult:
-    """Hold a file with an actual record against a file with a bundle; see ``Demands``.
+    """Compare a file with an actual record to a file with a bundle; see ``Demands``.
 
     Raises:
-        UsageError: what is named as expected transcript is none.
+        UsageError: the expected transcript is not a transcript.
         CassetteError: a file cannot be read, or is too large.
     """
     expected: Mapping[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""Files with keys, and the trust file."""
+"""Read and write key files, and read the trust file."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _MAX_KEY_BYTES = 64 << 10
 
 
 def read_signer(path: str | None) -> tuple[CryptoSigner, PublicKey]:
-    """The private key in a file, or in PTYCASSETTE_SEAL_KEY where no file is named.
+    """The private key in a file, or in PTYCASSETTE_SEAL_KEY if ``path`` is None.
 
     Raises:
-        UsageError: there is none, or it is no Ed25519 key.
+        UsageError: there is no key, or it is not an Ed25519 key.
         CassetteError: the file cannot be read.
     """
     if path is not None:
@@ -38,11 +38,11 @@ def read_signer(path: str | None) -> tuple[CryptoSigner, PublicKey]:
 
 
 def write_new_key(path: str) -> PublicKey:
-    """Make a key pair: the private key at ``path``, for its owner alone, and ``path.pub``.
+    """Make a key pair: the private key at ``path``, readable only by its owner, and ``path.pub``.
 
     Raises:
-        RefusedError: that is inside of a cassette.
-        CassetteError: a file is there already, or the disk refused.
+        RefusedError: the path is inside a cassette.
+        CassetteError: the file already exists, or the disk refused.
     """
     target = Path(path).resolve()
     if any((parent / MANIFEST).exists() for parent in target.parents):
@@ -63,7 +63,7 @@ def read_trust(path: Path) -> Trust:
     """The trust file at ``path``.
 
     Raises:
-        UsageError: it is no TOML, or not what a trust file may say.
+        UsageError: it is not TOML, or not a valid trust file.
         CassetteError: it cannot be read.
     """
     where = visible(str(path))
@@ -75,7 +75,7 @@ def read_trust(path: Path) -> Trust:
     base = path.parent.resolve()
 
     def directory_of(name: str) -> str:
-        """Links below the file's folder are not followed: a pull request can move them."""
+        """Do not follow links below the file's folder: a pull request can move them."""
         path = Path(os.path.normpath(base / name))
         return str(path if path.is_relative_to(base) else path.resolve())
 

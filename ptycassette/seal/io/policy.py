@@ -1,6 +1,6 @@
-"""What the project demands: whoever replays a cassette asks here first.
+"""Enforce the project's demand for seals before a cassette is replayed.
 
-Nothing that takes long to load is loaded unless seals are required.
+Slow libraries are loaded only if seals are required.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ def require_seal(path: str | os.PathLike[str], policy: SealPolicy | None = None)
 
     Args:
         path: the cassette.
-        policy: what is demanded; what the project file says when None.
+        policy: the demands; those of the project file when None.
 
     Raises:
-        SealError: it has no seal, is not what was sealed, or nobody trusted sealed it.
+        SealError: it has no seal, has changed since, or was sealed by an untrusted signer.
         CassetteError: the cassette or the trust file cannot be read.
     """
     policy = find_project().seal if policy is None else policy
     if not policy.required:
         return
-    # Imported here, because they load the cryptography, which most projects do not ask for.
+    # Imported here, because they load cryptography, which most projects do not need.
     with needing_extra("seal"):
         from ptycassette.seal.io.key_files import read_trust  # noqa: PLC0415
         from ptycassette.seal.io.sealing import check_seal  # noqa: PLC0415

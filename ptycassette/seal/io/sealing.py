@@ -1,4 +1,4 @@
-"""Seal cassettes: hash every file, compare with what the manifest pins, sign."""
+"""Seal cassettes: hash every file, compare with the hashes in the manifest, sign."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ class HashedFiles(msgspec.Struct, frozen=True):
 
 
 def digests_of(path: str) -> dict[str, str]:
-    """The SHA-256 of every file of a cassette, each read once; no link is followed.
+    """The SHA-256 of every file of a cassette. Each file is read once; links are not followed.
 
     ``.gitattributes`` is left out: it is not part of the recording.
 
     Raises:
-        CassetteError: it is not there, cannot be read, or holds anything but regular files.
+        CassetteError: it is missing, cannot be read, or contains anything but regular files.
     """
     with DirectoryHandle(path) as directory:
         return {name: directory.digest(name)[0] for name in directory.entries() - {GIT_ATTRIBUTES}}
@@ -104,7 +104,7 @@ def hashed_files(path: str) -> HashedFiles:
 
 
 def real_path(path: str) -> str:
-    """Where a cassette is, with the links above it resolved and its own name kept."""
+    """The path of a cassette, with links above it resolved and its own name kept."""
     above, name = os.path.split(os.path.normpath(absolute(path)))  # drops `..` and a last `/`
     return f"{_resolved(above).rstrip('/')}/{name}"
 
@@ -115,10 +115,10 @@ def _resolved(directory: str) -> str:
 
 
 def read_seal(real: str) -> bytes | None:
-    """The bytes of the seal beside a cassette, whose ``real_path`` this is; None without one.
+    """The bytes of the seal beside the cassette with this ``real_path``; None without one.
 
     Raises:
-        CassetteError: it cannot be read, is too large, a link, or no file.
+        CassetteError: it cannot be read, is too large, or is not a regular file.
     """
     try:
         return read_plain(
@@ -132,7 +132,7 @@ def read_seal(real: str) -> bytes | None:
 
 
 def check_seal(path: str, trust: Trust) -> SealVerdict:
-    """Whether the cassette at ``path`` is what somebody trusted has sealed: every byte of it."""
+    """Check that every byte of the cassette at ``path`` is what a trusted signer sealed."""
     try:
         digests = digests_of(path)
     except CassetteError as error:
@@ -149,10 +149,10 @@ def check_seal(path: str, trust: Trust) -> SealVerdict:
 
 
 def judged_seal(seal: bytes, **of: Any) -> SealVerdict:
-    """The verdict on a cassette with a seal of either kind; the arguments are those of ``judged``.
+    """The verdict on a cassette with either kind of seal; the arguments are those of ``judged``.
 
     Raises:
-        UsageError: it is an identity's, and the extra ``sigstore`` is missing.
+        UsageError: the seal belongs to an identity, and the extra ``sigstore`` is missing.
     """
     if is_bundle(seal):
         return judged(seal, **of, opened_by=open_bundle)
@@ -165,9 +165,9 @@ def check_seals(paths: Iterable[str], trust: Trust) -> Iterator[SealVerdict]:
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one cassette: ``seal`` is the file, ``error`` why there is none.
+    """The result for one cassette: ``seal`` is the file, ``error`` the reason without one.
 
-    ``kept``: a seal of the same key was there already, and holds.
+    ``kept``: a valid seal of the same key was already there.
     """
 
     path: str
@@ -182,7 +182,7 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sealer(Protocol):
-    """Who seals. ``own``: a trust in nobody else."""
+    """Makes seals. ``own`` trusts only this signer."""
 
     own: Trust
 
@@ -210,17 +210,17 @@ def seal_cassette(
     allow_unscrubbed: bool = False,
     clock: Clock | None = None,
 ) -> Sealed:
-    """Seal the cassette at ``path``; what is wrong is in the result.
+    """Seal the cassette at ``path``; errors are in the result.
 
-    The files must be those that the manifest pins. Whether their lines keep the format is what
-    ``verify`` says. The seal is not flushed to the disk: it can be made again.
+    The files must match the hashes in the manifest. Use ``verify`` to check that their lines keep
+    the format. The seal is not flushed to the disk, because it can be made again.
 
     Args:
         path: the directory.
-        sealer: who seals it.
-        overwrite: replace a seal of somebody else, or one that holds no more.
-        allow_unscrubbed: seal what was never scrubbed, too.
-        clock: says when.
+        sealer: makes the seal.
+        overwrite: replace another signer's seal, or one that is no longer valid.
+        allow_unscrubbed: also seal a recording that was never scrubbed.
+        clock: gives the time of the seal.
     """
     real = real_path(path)
     target = f"{real}{SUFFIX}"
@@ -250,9 +250,9 @@ def seal_cassette(
 
 
 def _place(real: str) -> str:
-    """The path of a cassette from the top of its work tree, as a seal names it.
+    """The path of a cassette from the top of its work tree, for the seal.
 
-    Without git it is the path from the current folder, or only the name of what is elsewhere.
+    Without git it is the path from the current folder; outside that folder it is only the name.
     """
     above = Path(real).parents
     top = next((one for one in above if (one / ".git").exists()), Path(real_path(".")))
@@ -260,10 +260,10 @@ def _place(real: str) -> str:
 
 
 def _is_sealed(path: str, real: str, files: HashedFiles, own: Trust) -> bool:
-    """Whether an own seal is there, and holds.
+    """Whether there is a valid seal of our own.
 
     Raises:
-        ExistsError: a seal is there that is not to be replaced unasked.
+        ExistsError: there is another seal, which may not be replaced without ``overwrite``.
     """
     seal = read_seal(real)
     if seal is None:
@@ -301,11 +301,11 @@ _MAX_CONFIG_BYTES = 1 << 20
 
 
 def open_bundle(seal: bytes, trust: Trust, where: str) -> OpenedSeal:
-    """The statement in a bundle, and which trusted identities signed it.
+    """The statement in a bundle, and the trusted identities that signed it.
 
     Raises:
         TamperedError: it is damaged, or its signature does not fit its certificate.
-        UsageError: the extra is missing, or a file of trusted roots is none.
+        UsageError: the extra is missing, or a file of trusted roots is invalid.
     """
     parts = decode_bundle(seal, where=where)
     with needing_extra("sigstore"):
@@ -339,10 +339,10 @@ def open_bundle(seal: bytes, trust: Trust, where: str) -> OpenedSeal:
 
 @contextmanager
 def _damages(where: str) -> Iterator[None]:
-    """What the libraries raise for a bundle or certificate that they cannot read is damage of ours.
+    """Turn what the libraries raise for an unreadable bundle or certificate into ``TamperedError``.
 
-    They declare few of their errors (``UnsupportedAlgorithm``, ``InvalidVersion``, ... are no
-    ``ValueError``), and new versions raise others.
+    They declare few of their errors (``UnsupportedAlgorithm``, ``InvalidVersion``, ... are not
+    subclasses of ``ValueError``), and new versions raise others.
     """
     from sigstore.errors import VerificationError  # noqa: PLC0415 - takes a second
 
@@ -356,7 +356,7 @@ def _damages(where: str) -> Iterator[None]:
 
 
 def _check_signature(key: Any, payload: bytes, signature: bytes, where: str) -> None:
-    """Hold a signature against the certificate beside it, whoever that is of."""
+    """Verify a signature with the certificate beside it, trusted or not."""
     pae = Envelope(payload, PAYLOAD_TYPE, {}).pae()
     wrong = TamperedError("the signature does not fit the statement", where=where)
     if not isinstance(key, ec.EllipticCurvePublicKey):
@@ -368,7 +368,7 @@ def _check_signature(key: Any, payload: bytes, signature: bytes, where: str) -> 
 
 
 def _names_in(certificate: Any) -> Iterator[str]:
-    """Whom a certificate names; proves nothing by itself."""
+    """The names in a certificate; they prove nothing by themselves."""
     from cryptography import x509  # noqa: PLC0415 - only bundles have certificates
 
     try:
@@ -402,14 +402,14 @@ def _verifier(trusted_root: str | None) -> Any:
 
 
 class IdentitySealer:
-    """Seals with the identity of the CI job that runs, or of a token.
+    """Seals with the identity of the running CI job, or of a token.
 
     Args:
-        config: a file of an own instance (Sigstore's client trust config); the public instance,
-            whose keys are fetched, when None.
+        config: a file for a private instance (Sigstore's client trust config); None uses the public
+            instance and fetches its keys.
 
     Raises:
-        UsageError: the extra is missing, there is no identity, or the file is none.
+        UsageError: the extra is missing, there is no identity, or the file is invalid.
     """
 
     def __init__(self, config: Path | None = None) -> None:
@@ -452,7 +452,7 @@ class IdentitySealer:
         self.own = Trust(identities=(own,))
 
     def sealed(self, payload: bytes) -> bytes:
-        """A bundle around a statement, which is in the transparency log then.
+        """A bundle around a statement; the transparency log then has it, too.
 
         Raises:
             RefusedError: Sigstore refuses, or cannot be reached.

@@ -1,1 +1,1 @@
-"""What may leave the machine while a tape is recorded: approval, budget, forbidden inputs."""
+"""Limit what may leave the machine while a tape is recorded: approval, budget, forbidden inputs."""

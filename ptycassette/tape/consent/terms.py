@@ -1,4 +1,4 @@
-"""What may leave the machine while a tape is recorded, and how much of it."""
+"""Decide which requests may leave the machine while a tape is recorded, and how many."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from ptycassette.tape.unpacking import Unpacker, unpacker_for
 Number = TypeVar("Number", int, float)
 
 ANYWHERE = "*"
-"""In place of an upstream: any."""
+"""In place of an upstream: any upstream."""
 
 FORBIDDEN = ("holdout", "vault", "secret", "token", "auth")
-"""Keys whose values do not leave the machine, unless the user says otherwise."""
+"""Keys whose values do not leave the machine, unless the user decides otherwise."""
 
 
 class Limit(StrictTable, frozen=True, kw_only=True, omit_defaults=True):
-    """How much may be asked: requests to models, tokens in and out, US dollars. None: no limit."""
+    """Limits on requests to models, tokens in and out, and US dollars. None: no limit."""
 
     requests: int | None = None
     tokens: int | None = None
@@ -51,7 +51,7 @@ class Limit(StrictTable, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """For people."""
+        """The limits in words, for people."""
         parts = [
             "" if self.requests is None else f"{self.requests:,} requests",
             "" if self.tokens is None else f"{self.tokens:,} tokens",
@@ -61,17 +61,17 @@ class Limit(StrictTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """What may leave the machine.
+    """The conditions under which requests may leave the machine.
 
     Attributes:
-        upstreams: origins that were approved (``https://api.openai.com``), or ``*``. Those on
-            this machine need no approval.
-        limit: how much.
-        forbidden: keys of JSON whose values must not be sent. None: the usual ones, where
-            something leaves the machine.
-        strip: send the rest, without them; by default nothing is sent.
-        unsearched: send bodies, too, in which forbidden keys cannot be looked for.
-        unknown_models: let models pass whose price is not known.
+        upstreams: approved origins (``https://api.openai.com``), or ``*``. Origins on this machine
+            need no approval.
+        limit: the budget.
+        forbidden: JSON keys whose values must not be sent. None: the usual keys, if anything leaves
+            the machine.
+        strip: remove forbidden values and send the rest; by default nothing is sent.
+        unsearched: also send bodies that cannot be searched for forbidden keys.
+        unknown_models: allow models whose price is not known.
     """
 
     upstreams: tuple[str, ...] = ()
@@ -82,12 +82,12 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     unknown_models: bool = False
 
     def allows(self, origin: Origin) -> bool:
-        """Whether anything may be sent there."""
+        """Whether anything may be sent to this origin."""
         return is_local(origin) or not {ANYWHERE, str(origin)}.isdisjoint(self.upstreams)
 
     @property
     def stripped(self) -> tuple[str, ...]:
-        """The keys that questions may be sent without."""
+        """The keys that are removed from questions before they are sent."""
         if not self.strip:
             return ()
         return FORBIDDEN if self.forbidden is None else self.forbidden
@@ -100,7 +100,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Approval(StrictTable, frozen=True, kw_only=True):
-    """An approval file: what somebody has agreed to, until when.
+    """An approval file: what a person has approved, and until when.
 
     ``upstreams`` are base URLs, or ``*``.
     """
@@ -115,7 +115,7 @@ class Approval(StrictTable, frozen=True, kw_only=True):
         """Read and check an approval file.
 
         Raises:
-            UsageError: what is wrong.
+            UsageError: the file is wrong; names the fault.
         """
         found = read_checked(text, cls, where=where, known=(Limit,))
         for one in found.upstreams:
@@ -124,10 +124,10 @@ class Approval(StrictTable, frozen=True, kw_only=True):
         return found
 
     def terms(self, terms: Terms, *, today: date) -> Terms:
-        """These terms with what is approved: the narrower limit of the two counts.
+        """Add the approval to these terms; the narrower limit of the two counts.
 
         Raises:
-            PreflightError: it does not hold any more.
+            PreflightError: the approval has expired.
         """
         if self.until is not None and today > self.until:
             raise PreflightError(
@@ -146,10 +146,10 @@ class Approval(StrictTable, frozen=True, kw_only=True):
 
 
 class ApprovalNeededError(PreflightError):
-    """Something would leave the machine, and nobody has agreed to that.
+    """Something would leave the machine without an approval.
 
     Args:
-        text: what is sent where, and the limit, to be shown to whoever may agree.
+        text: the destinations, the data and the limit, for the person who can approve it.
     """
 
     def __init__(self, text: str) -> None:
@@ -161,18 +161,18 @@ class ApprovalNeededError(PreflightError):
 
 
 def approved(terms: Terms, upstreams: Mapping[str, str], main: str) -> None:
-    """Return if what a program is pointed at was approved.
+    """Check that the program's upstreams were approved.
 
-    Others than the user's own provider may be left out of an approval: what the program sends
-    there is then refused.
+    An approval may leave out upstreams other than the user's own provider; requests to them are
+    then refused.
 
     Args:
-        terms: what was agreed to.
+        terms: the approved terms.
         upstreams: base URLs, by the names of their routes.
-        main: the route of the user's provider; empty if the program may ask for any host.
+        main: the route of the user's provider; empty if the program may connect to any host.
 
     Raises:
-        ApprovalNeededError: it was not.
+        ApprovalNeededError: an approval is missing.
     """
     if not main:
         if not terms.upstreams:
@@ -186,7 +186,7 @@ def approved(terms: Terms, upstreams: Mapping[str, str], main: str) -> None:
 
 
 def is_local(origin: Origin) -> bool:
-    """Whether it is on this machine."""
+    """Whether the origin is on this machine."""
     if origin.host == "localhost":
         return True
     try:
@@ -220,7 +220,7 @@ _SCHEMA_NAMES = "properties"
 _ALSO = {"auth": ("authorization", "authentication", "authn", "authz")}
 """Longer words for a key; ``author`` and ``authority`` are not among them."""
 _MOST_DEPTH = 60
-"""How deep JSON may lie within JSON, and in texts within it."""
+"""How deep JSON may be nested, including JSON in texts."""
 _SHORT = 5
 """Letters of a key that is also looked for at the end of longer words; ``data`` is too short."""
 _LINES = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
@@ -228,14 +228,14 @@ _FORM = re.compile(rb"[\w.~%+\[\]*-]+=[^&\s]*(&[\w.~%+\[\]*-]+=[^&\s]*)*")
 
 
 class UnsearchedBodyError(Exception):
-    """A body whose keys cannot be looked at; the text gives the reason."""
+    """A body cannot be searched for keys; the text gives the reason."""
 
 
 class Searched(NamedTuple):
-    """A body after a search.
+    """The result of searching a body.
 
     Attributes:
-        paths: where there are inputs under forbidden keys.
+        paths: the places of inputs under forbidden keys.
         left: the body without them; None for a form or a multipart, which are not rewritten.
     """
 
@@ -247,12 +247,12 @@ def search_body(body: bytes, keys: Collection[str], *, content_type: str = "") -
     """Look for inputs under forbidden keys.
 
     Args:
-        body: as the provider reads it: unpacked.
-        keys: those that are forbidden, in any spelling.
-        content_type: the header of that name; only a multipart needs it.
+        body: the body as the provider reads it, unpacked.
+        keys: the forbidden keys, in any spelling.
+        content_type: the header ``Content-Type``; only a multipart needs it.
 
     Raises:
-        UnsearchedBodyError: it is none of the forms that are read.
+        UnsearchedBodyError: the body has no supported form.
     """
     search = _Search(keys)
     if not body.strip():
@@ -277,7 +277,7 @@ def search_body(body: bytes, keys: Collection[str], *, content_type: str = "") -
 
 
 def body_without(body: bytes, keys: Collection[str]) -> bytes:
-    """A body as it is sent without what is under forbidden keys; as it is if that is nothing."""
+    """The body without values under forbidden keys; unchanged if there are no such values."""
     try:
         left = search_body(body, keys).left
     except UnsearchedBodyError:
@@ -291,7 +291,7 @@ def forbidden_paths(value: Any, keys: Collection[str]) -> list[str]:
 
 
 def without_forbidden(value: Any, keys: Collection[str]) -> Any:
-    """A JSON value without what is under forbidden keys."""
+    """A JSON value without the values under forbidden keys."""
     return _Search(keys).without(value)[0]
 
 
@@ -299,9 +299,9 @@ _NOTHING: Any = object()
 
 
 def _json(data: bytes | str) -> Any:
-    """The JSON value; ``_NOTHING`` if it is not exactly one.
+    """Parse exactly one JSON value; ``_NOTHING`` if ``data`` is anything else.
 
-    Of members with the same name each is kept, so that none hides another.
+    All members with the same name are kept, so that none hides another.
     """
     if isinstance(data, bytes):
         try:
@@ -315,7 +315,7 @@ def _json(data: bytes | str) -> Any:
 
 
 def _written(value: Any) -> str:
-    """A value in JSON; halves of characters and large integers, which ``json`` reads, too."""
+    """Write JSON; lone surrogates and large integers are kept, because ``json`` reads them."""
     try:
         return msgspec.json.encode(value).decode()
     except (UnicodeEncodeError, OverflowError):
@@ -363,14 +363,14 @@ class _Search:
         self._plural: dict[str, bool] = {}
 
     def fields(self, fields: list[tuple[str, str]]) -> Iterator[str]:
-        """The names of fields of a form that are forbidden, and paths in JSON that they hold."""
+        """The forbidden field names of a form, and the forbidden JSON paths in its fields."""
         for name, text in fields:
             yield from self.without({name: text})[1]
 
     def without(
         self, value: Any, path: str = "", *, names: bool = False, depth: int = 0
     ) -> tuple[Any, list[str]]:
-        """What is left of a value, and the paths of what is not."""
+        """The value without forbidden parts, and the paths of these parts."""
         if depth > _MOST_DEPTH:
             raise UnsearchedBodyError("it is nested too deeply to be looked at")
         if isinstance(value, str):
@@ -394,7 +394,7 @@ class _Search:
         return left, paths
 
     def _within_text(self, text: str, path: str, depth: int) -> tuple[str, list[str]]:
-        """The same for a text: JSON as a whole, or where a line begins with it."""
+        """The same for a text: JSON as a whole, or a JSON value at the beginning of a line."""
         if "{" not in text:
             return text, []
         value = _json(text)
@@ -444,7 +444,7 @@ def _remembered(known: dict[str, bool], key: str, judge: Callable[[str], bool]) 
     return known[key]
 
 
-# What models cost and how much they take, from a dated table; upper bounds, not bills.
+# Prices and sizes of models from a dated table; upper bounds, not bills.
 
 
 _VERSION = re.compile(r"(-latest|-preview|-exp|@|-)?[-\d]*$")
@@ -452,7 +452,7 @@ _MILLION = 1_000_000
 
 
 class Model(StrictTable, frozen=True, kw_only=True):
-    """A model: US dollars for a million tokens at most, and the tokens that it takes and gives."""
+    """A model: its highest price in US dollars per million tokens, and its token limits."""
 
     input: float
     output: float
@@ -460,12 +460,12 @@ class Model(StrictTable, frozen=True, kw_only=True):
     max_output: int
 
     def usd(self, input_tokens: int, output_tokens: int) -> float:
-        """What so many tokens cost at most."""
+        """The highest cost of these tokens, in US dollars."""
         return (input_tokens * self.input + output_tokens * self.output) / _MILLION
 
 
 class Prices(StrictTable, frozen=True, kw_only=True):
-    """The table."""
+    """The table of prices."""
 
     version: int
     date: date
@@ -476,12 +476,12 @@ class Prices(StrictTable, frozen=True, kw_only=True):
         """Read and check the table.
 
         Raises:
-            UsageError: what is wrong.
+            UsageError: the table is wrong; names the fault.
         """
         return read_checked(text, cls, where=where, known=(Model,))
 
     def model(self, name: str) -> Model | None:
-        """A model by its name, with or without a vendor before it or a date behind it."""
+        """A model by its name, with or without a vendor in front or a date at the end."""
         name = name.rpartition("/")[2]
         for one in (name, _VERSION.sub("", name)):
             if one in self.models:
@@ -498,7 +498,7 @@ class Prices(StrictTable, frozen=True, kw_only=True):
         return None if longest is None else self.models[longest]
 
 
-# A budget that stops before it is exceeded: what a question may cost at most is reserved first.
+# A budget that stops before it is exceeded: the highest cost of a question is reserved first.
 
 
 _GENERATES = (":generateContent", ":streamGenerateContent")
@@ -508,12 +508,12 @@ _CHOICES = ("n", "candidateCount")
 _REFERENCES = (b'"file_id"', b'"file_uri"', b'"fileUri"', b'"conversation"', b'"cachedContent"')
 _REFERENCES_BY_URL = (b'"url":"http', b'"url": "http', b'"image_url":"http', b'"image_url": "http')
 _HIDDEN = 1000
-"""Tokens that a provider adds by itself: how to call tools, which role speaks."""
+"""Tokens that a provider adds by itself, such as instructions for tools, and roles."""
 _UNKNOWN = Model(input=0.0, output=0.0, context=2_000_000, max_output=256_000)
 
 
 class Amount(msgspec.Struct, frozen=True):
-    """An amount of what is limited."""
+    """An amount of each quantity that can be limited."""
 
     requests: int = 0
     tokens: int = 0
@@ -526,7 +526,7 @@ class Amount(msgspec.Struct, frozen=True):
 
 
 class _Reserve(msgspec.Struct):
-    """What a question may cost, until it is known what it did."""
+    """The highest cost of a question, held until its real cost is known."""
 
     amount: Amount
     model: Model
@@ -536,9 +536,9 @@ class Budget:
     """Counts what was spent.
 
     Args:
-        limit: how much may be.
-        prices: what models cost.
-        unknown_models: let models pass that are not in the table. Money is then not counted.
+        limit: the limits.
+        prices: the prices of models.
+        unknown_models: allow models that are not in the table. Their cost is then not counted.
     """
 
     def __init__(self, limit: Limit, prices: Prices, *, unknown_models: bool) -> None:
@@ -553,10 +553,10 @@ class Budget:
         return self._limit != Limit()
 
     def reserve(self, exchange: int, method: str, target: str, body: bytes, document: Any) -> None:
-        """Reserve what a question may cost, if it asks a model at all.
+        """Reserve the highest possible cost of a question, if it is sent to a model.
 
         Raises:
-            QuestionRefusedError: it may cost more than is left, or nobody knows what it costs.
+            QuestionRefusedError: it may cost more than is left, or its cost is unknown.
         """
         if not self.active or not _asks_a_model(method, target, document):
             return
@@ -576,11 +576,11 @@ class Budget:
         self._reserved.setdefault(exchange, []).append(_Reserve(amount, model))
 
     def settle(self, exchange: int, facts: AnswerFacts | None) -> None:
-        """Count what the oldest question of an exchange has cost.
+        """Replace the reserve of the oldest question of an exchange by its real cost.
 
         Args:
             exchange: its number.
-            facts: what the answer said; None to count nothing but the request.
+            facts: the facts of the answer; None to count only the request.
         """
         waiting = self._reserved.get(exchange)
         if not waiting:
@@ -602,7 +602,7 @@ class Budget:
             self._totals[facts.name] = given + taken
 
     def settle_all(self, exchange: int, facts: AnswerFacts | None) -> None:
-        """The same for all questions of an exchange that is over."""
+        """Settle all questions of an exchange that is over."""
         while exchange in self._reserved:
             self.settle(exchange, facts)
 
@@ -651,7 +651,7 @@ def _output_bound(document: Any, model: Model) -> int:
 
 
 def _counts(holders: list[Mapping[str, Any]], *names: str) -> list[int]:
-    """The values of these names that are counts; a wrong one is the provider's to refuse."""
+    """The valid counts under these names. A provider itself refuses a wrong one."""
     found = [holder.get(name) for holder in holders for name in names]
     return [one for one in found if isinstance(one, int) and one > 0]
 
@@ -664,12 +664,12 @@ def _number(value: float) -> str:
 
 
 MAX_UNPACKED_BYTES = 256 << 20
-"""Of a question that is judged."""
+"""The longest question that is judged."""
 _FIRST_ERROR = 400
 
 
 class _Answer:
-    """An answer as it passes."""
+    """An answer that is being received."""
 
     def __init__(self, status: int, headers: Mapping[str, str]) -> None:
         self.failed = status >= _FIRST_ERROR
@@ -678,7 +678,7 @@ class _Answer:
         try:
             self._unpacker = unpacker_for(headers.get("content-encoding", ""))
         except CassetteError:
-            self._unpacker = None  # what it used is not known: the reserve stays spent
+            self._unpacker = None  # its use is not known: the reserve counts as spent
 
     def feed(self, data: bytes) -> None:
         if self._unpacker is not None:
@@ -687,11 +687,11 @@ class _Answer:
 
 
 class TermsGate:
-    """A ``Gate`` for terms.
+    """A ``Gate`` that enforces terms.
 
     Args:
-        terms: what was agreed to.
-        prices: what models cost.
+        terms: the approved terms.
+        prices: the prices of models.
     """
 
     def __init__(self, terms: Terms, prices: Prices) -> None:
@@ -701,11 +701,11 @@ class TermsGate:
 
     @property
     def spent(self) -> Amount:
-        """What the answers have cost so far, at most."""
+        """The highest possible cost of the answers so far."""
         return self._budget.spent
 
     def reads(self, origin: Origin) -> bool:
-        """Whether questions to that provider must be held until they were judged."""
+        """Whether questions to this provider must be held until they are judged."""
         known = self._terms.allows(origin) and not self._terms.keys_for(origin)
         return self._budget.active or not known
 
@@ -745,7 +745,7 @@ class TermsGate:
             self._budget.settle(exchange, facts)
 
     def over(self, exchange: int, *, sent: bool) -> None:
-        """Note that nothing more comes of an exchange."""
+        """Note that an exchange is complete."""
         answer = self._answers.pop(exchange, None)
         if not sent or (answer is not None and answer.failed):
             self._budget.settle_all(exchange, None)

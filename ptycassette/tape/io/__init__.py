@@ -1,1 +1,1 @@
-"""The proxy between an agent CLI and its provider, its journal; rules of matching; draws."""
+"""Run the proxy between an agent CLI and its provider, keep its journal, and log draws."""

@@ -1,4 +1,4 @@
-"""A certificate authority that lives as long as one recording: its keys are never on disk."""
+"""Make a certificate authority for one recording; its keys are never written to disk."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _ALPN = ["http/1.1"]
 
 
 class Authority:
-    """Makes certificates for the hosts that a client asks for."""
+    """Makes certificates for the hosts that a client connects to."""
 
     def __init__(self) -> None:
         self._ca = trustme.CA(organization_name="ptycassette, one recording")
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     def write(self, path: Path, others: Iterable[Path]) -> None:
-        """Write what a client is to trust: this authority, and those that it trusted before.
+        """Write the certificates for a client to trust: this authority and those it trusted before.
 
         Args:
             path: a new file.
-            others: files of certificates; those that cannot be read are left out.
+            others: files of certificates; unreadable ones are left out.
 
         Raises:
             StorageError: it cannot be written.
@@ -37,7 +37,7 @@ class Authority:
                 parts.append(other.read_bytes())
         try:
             with path.open("xb") as file:
-                with suppress(OSError):  # some file systems change no modes
+                with suppress(OSError):  # some file systems cannot change modes
                     path.chmod(0o600)
                 file.write(b"\n".join(parts))
         except OSError as failed:
@@ -46,7 +46,7 @@ class Authority:
             ) from failed
 
     def context(self, host: str) -> ssl.SSLContext:
-        """How to speak TLS as ``host``."""
+        """A TLS context for answering as ``host``."""
         if host not in self._contexts:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             context.set_alpn_protocols(_ALPN)

@@ -1,9 +1,9 @@
-"""One HTTP exchange: what passes is noted first, and passes as it came.
+"""Pass one HTTP exchange on unchanged, and note each block before it is passed on.
 
-The head of the request is written anew. All other bytes go on as they were received, block by
-block, while h11 reads them at the side. So the client gets the provider's framing, interim answers
-and trailers, and also what is broken in them. A block is written only when the one before it has
-left, so that a slow reader slows its sender, and memory stays flat.
+The head of the request is rewritten. All other bytes go on as received, block by block, while h11
+reads a copy. So the client gets the provider's own framing, interim answers and trailers, broken
+ones included. A block is written only after the previous one was sent. So a slow reader slows its
+sender, and memory stays flat.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ from ptycassette.tape.items import (
 from ptycassette.tape.retries import Retries, may_be_asked_again, wait_s
 from ptycassette.tape.routing import Destination, OutgoingRequest, QuestionRefusedError, header
 
-# The answer of an exchange: what h11 reads in it is noted, and its bytes pass as they came.
+# The answer of an exchange: the parts that h11 reads are noted, and the bytes pass unchanged.
 
 
 class AnswerSide:
     """Notes the answer, and passes it on.
 
     Args:
-        context: what exchanges have in common.
-        client: its connection.
-        request: what is answered.
-        number: of the exchange.
-        complete: called when the answer is whole, before its last block is written.
+        context: the state that exchanges share.
+        client: the client's connection.
+        request: the request that is answered.
+        number: the number of the exchange.
+        complete: called when the answer is complete, before its last block is written.
 
     Attributes:
-        switched: extensions of the WebSocket that the connections are now; None before.
+        switched: the extensions of the WebSocket after an upgrade; None before.
     """
 
     def __init__(
@@ -85,15 +85,15 @@ class AnswerSide:
 
     @property
     def reusable(self) -> bool:
-        """Whether the provider can answer another request on its connection."""
+        """Whether the connection to the provider can be used for another request."""
         return self._follower.their_state is h11.DONE
 
     async def pass_on(self, upstream: Wire) -> None:
-        """Pass the answer on, until it is whole or the connection is a WebSocket.
+        """Pass the answer on, until it is complete or the connection becomes a WebSocket.
 
         Raises:
-            ClientGoneError, ProviderGoneError: one of them broke off.
-            StorageError: a piece is not kept.
+            ClientGoneError, ProviderGoneError: one side broke off.
+            StorageError: a piece cannot be noted.
         """
         while not self._over:
             try:
@@ -116,14 +116,14 @@ class AnswerSide:
 
     @property
     def _over(self) -> bool:
-        """Whether no more of it passes as HTTP."""
+        """Whether the HTTP part is over."""
         return self._whole or self.switched is not None
 
     def note_own(self, answer: bytes) -> None:
-        """Note an answer that we give in the provider's place; its end is the caller's to note.
+        """Note an answer that we give instead of the provider; the caller notes its end.
 
         Raises:
-            StorageError: it is not kept.
+            StorageError: it cannot be noted.
         """
         self._follower.receive_data(answer)
         for event in events(self._follower):
@@ -135,7 +135,7 @@ class AnswerSide:
         if isinstance(event, h11.Response | h11.InformationalResponse):
             switches = event.status_code == HTTPStatus.SWITCHING_PROTOCOLS
             if event.status_code < HTTPStatus.OK and not switches:
-                return  # an interim answer: it passes, and is no part of the tape
+                return  # an interim answer: it passes, but does not belong to the tape
             headers = header_pairs(event)
             sink.note(
                 AnswerBegun(
@@ -160,16 +160,16 @@ class AnswerSide:
             raise h11.RemoteProtocolError("it closed the connection before its answer")
 
 
-# The request of an exchange: noted, then passed on as it came; held where a gate judges it.
+# The request of an exchange: noted, then passed on unchanged; held if a gate judges it.
 
 
 _PACKING = "content-encoding"
 MAX_HELD_BYTES = 64 << 20
-"""Of a request that is held until it was judged."""
+"""The longest request that is held until it is judged."""
 
 
 class HeldRequest(msgspec.Struct, frozen=True):
-    """A request that was judged, as it is sent on; ``left_out`` are paths of what is not."""
+    """A judged request as it is sent on; ``left_out`` are the paths that were removed."""
 
     head: bytes
     body: bytes
@@ -181,11 +181,11 @@ class RequestSide:
     """Notes the request, and passes it on.
 
     Args:
-        context: what exchanges have in common.
-        client: its connection.
-        request: the head, and ``reader`` reads what follows it.
+        context: the state that exchanges share.
+        client: the client's connection.
+        request: the head; ``reader`` reads the bytes after it.
         to: the provider.
-        number: of the exchange.
+        number: the number of the exchange.
     """
 
     def __init__(
@@ -204,18 +204,18 @@ class RequestSide:
 
     @property
     def reusable(self) -> bool:
-        """Whether the client can send another request on its connection."""
+        """Whether the client's connection can be used for another request."""
         return self._complete and self._reader.their_state is h11.DONE
 
     def note_head(self, *, connection: int, repacked: bool = False) -> None:
         """Note the head.
 
         Args:
-            connection: the number of the client's.
-            repacked: the body is not packed any more as the head says.
+            connection: the number of the client's connection.
+            repacked: the packing of the body has changed since the head was written.
 
         Raises:
-            StorageError: it is not kept.
+            StorageError: it cannot be noted.
         """
         request = self._request
         headers = noted_headers(request, self._to)
@@ -233,7 +233,7 @@ class RequestSide:
         )
 
     async def send_begin(self, upstream: Wire, held: HeldRequest | None) -> None:
-        """Send the head, and the body too if it was held.
+        """Send the head, and the body if it was held.
 
         Raises:
             OSError: the connection broke.
@@ -245,8 +245,8 @@ class RequestSide:
         """Pass the body on, then watch whether the client stays.
 
         Raises:
-            ClientGoneError: it went away, or its request is broken.
-            StorageError: a piece is not kept.
+            ClientGoneError: the client went away, or its request is broken.
+            StorageError: a piece cannot be noted.
         """
         if not self._complete:
             async for pieces, received in self._body():
@@ -255,8 +255,8 @@ class RequestSide:
                     await upstream.write(received)
                 except OSError:
                     return  # it may have answered before that: its answer decides
-        # A client that half-closes wants its answer. One that is gone looks the same, so the
-        # provider is told the same, and does what it would do without us.
+        # A client that half-closes wants its answer. One that is gone looks the same, so we
+        # half-close, too, and the provider acts as it would without us.
         while len(self._client.put_back) < BLOCK:
             try:
                 if await self._client.read_ahead():
@@ -264,21 +264,21 @@ class RequestSide:
             except OSError as broken:
                 raise ClientGoneError(str(broken)) from broken
             if self._client.put_back:
-                return  # requests that are still to come; the last of them will be told
+                return  # further requests are waiting; the half-close is passed on after the last
             if not upstream.end_writing():
                 raise ClientGoneError("it closed the connection")
             return
 
     async def judged(self, *, connection: int) -> HeldRequest:
-        """The whole request, after the gate has seen it; noted as it is sent on.
+        """Read the whole request, pass it through the gate, and note the result.
 
         Args:
-            connection: the number of the client's.
+            connection: the number of the client's connection.
 
         Raises:
             QuestionRefusedError: it must not be sent on.
-            ClientGoneError: it went away before its request was whole.
-            StorageError: it is not kept.
+            ClientGoneError: the client went away before its request was complete.
+            StorageError: it cannot be noted.
         """
         try:
             held, noted = await self._judged()
@@ -290,7 +290,7 @@ class RequestSide:
         return held
 
     async def _judged(self) -> tuple[HeldRequest, bytes]:
-        """The request as it is sent on, and its body as it is noted."""
+        """The request as it is sent on, and its body as noted."""
         waits = self._reader.they_are_waiting_for_100_continue
         if waits:
             await write_to_client(self._client, b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -319,7 +319,7 @@ class RequestSide:
         return HeldRequest(head, sent, question, left_out), passed
 
     async def _body(self) -> AsyncIterator[tuple[list[bytes], bytes]]:
-        """The rest of the request: pieces of the body, and the bytes in which they came."""
+        """The rest of the request: pieces of the body, and the bytes that carried them."""
         received = b""
         while True:
             pieces = []
@@ -351,22 +351,22 @@ class RequestSide:
             sink.note(RequestComplete(t_us=now_us, exchange=self._number))
 
 
-# Asks a provider until it answers, or until it was asked often enough.
+# Repeat a request until the provider answers, or until the attempts are used up.
 
 
 class Persistence:
-    """Asks one question.
+    """Sends one request, and repeats it after failures.
 
     Args:
-        context: what exchanges have in common.
-        request: its head.
+        context: the state that exchanges share.
+        request: the head of the request.
         held: the request as it is sent.
-        question: the same, for the gate, which judges each further attempt.
-        retries: how often, and how long to wait.
+        question: the same request for the gate, which judges each further attempt.
+        retries: how often to repeat, and how long to wait.
 
     Attributes:
-        failures: what came of the attempts that failed, in their order.
-        answered: whether there is an answer that is no error.
+        failures: the results of the failed attempts, in order.
+        answered: whether there is an answer that is not an error.
     """
 
     def __init__(
@@ -385,7 +385,7 @@ class Persistence:
 
     @property
     def summary(self) -> str:
-        """What came of the failed attempts, in words; empty if there were none."""
+        """The failed attempts in words; empty if none failed."""
         if not self.failures:
             return ""
         asked = len(self.failures) + self.answered
@@ -393,16 +393,16 @@ class Persistence:
         return f"asked {times}: {', '.join(self.failures)}"
 
     async def ask(self, upstream: Wire | None, sending: Callable[[], None]) -> Wire:
-        """The connection on which the answer comes, to be read from its beginning.
+        """Get an answer; return its connection, to be read from the beginning of the answer.
 
         Args:
-            upstream: a connection to the provider that was used before.
+            upstream: a used connection to the provider.
             sending: called before anything is sent.
 
         Raises:
-            UnreachableError: there is no connection, at the last attempt.
-            ProviderGoneError: there is no answer, at the last attempt.
-            QuestionRefusedError: the gate does not let it be asked again.
+            UnreachableError: the last attempt could not connect.
+            ProviderGoneError: the last attempt got no answer.
+            QuestionRefusedError: the gate refuses another attempt.
         """
         for attempt in range(1, self._retries.times + 2):
             if attempt > 1:
@@ -431,10 +431,10 @@ class Persistence:
         raise AssertionError("it is asked once at least")
 
     async def _is_answered(self, upstream: Wire) -> bool:
-        """Send it, and read the head of the answer, which is put back.
+        """Send the request, read the head of the answer and put it back.
 
         Raises:
-            ProviderGoneError: there is none.
+            ProviderGoneError: there is no answer.
         """
         with suppress(OSError):  # it may have answered before that: its answer decides
             await upstream.write(self._held.head)
@@ -472,12 +472,12 @@ _REFUSED = 403
 
 
 class Exchange:
-    """One request of a client, and all that comes of it.
+    """One request of a client, with its answer.
 
     Args:
-        context: what exchanges have in common.
-        client: its connection.
-        request: the head, and ``reader`` reads what follows it.
+        context: the state that exchanges share.
+        client: the client's connection.
+        request: the head; ``reader`` reads the bytes after it.
         to: the provider.
         connection: the number of the client's connection.
     """
@@ -506,17 +506,17 @@ class Exchange:
 
     @property
     def switched(self) -> str | None:
-        """Extensions of the WebSocket that the connections are now; None while they are none."""
+        """The extensions of the WebSocket after an upgrade; None while it is HTTP."""
         return self._answer.switched
 
     async def carry_out(self, upstream: Wire | None) -> Wire | None:
-        """Do it; the connection to the provider if both connections can be used again.
+        """Run the exchange; return the provider's connection if both connections can be reused.
 
         Args:
-            upstream: a connection to the same provider that was used before.
+            upstream: a used connection to the same provider.
 
         Raises:
-            StorageError: it cannot be noted; it was broken off.
+            StorageError: it cannot be noted; both connections were broken off.
         """
         try:
             retries = None if self._is_websocket else self._context.retries
@@ -549,7 +549,7 @@ class Exchange:
             raise
         finally:
             if self.switched is None:
-                if not self._ended:  # an error of our own: it has an end all the same
+                if not self._ended:  # an error of our own: the exchange still needs an end
                     with suppress(StorageError):
                         self._break_off(upstream, "provider-gone", "an error of the proxy")
                 self._context.gate.over(self.number, sent=self._sent)
@@ -568,7 +568,7 @@ class Exchange:
         """Note the end, once.
 
         Raises:
-            StorageError: it is not kept.
+            StorageError: it cannot be noted.
         """
         if not self._ended:
             self._ended = True
@@ -588,7 +588,7 @@ class Exchange:
     async def _ask_often(
         self, upstream: Wire | None, held: HeldRequest, retries: Retries
     ) -> Wire | None:
-        """Ask until there is an answer; else the last error, or the answer of a recording."""
+        """Repeat until there is an answer; else use the last error or a recorded answer."""
         asking = Persistence(self._context, self._head, held, held.question, retries)
         try:
             upstream = await asking.ask(upstream, self._sending)
@@ -609,7 +609,7 @@ class Exchange:
         self._sent = True
 
     async def _answer_from_recording(self, question: OutgoingRequest, summary: str) -> bool:
-        """Give the answer that another recording has; whether it has one."""
+        """Answer from another recording; False if it has no answer."""
         recorded = self._context.recorded_answer(question)
         if recorded is None:
             return False
@@ -621,7 +621,7 @@ class Exchange:
         return True
 
     async def _relay(self, upstream: Wire) -> Wire | None:
-        """Pass both directions on, each as fast as the other side takes it."""
+        """Pass both directions on, each at the speed of its reader."""
         up = asyncio.create_task(self._request.pass_on(upstream))
         down = asyncio.create_task(self._answer.pass_on(upstream))
         try:
@@ -639,7 +639,7 @@ class Exchange:
         return None
 
     async def _refuse(self, reason: str) -> None:
-        """Answer in the provider's place: the words that the CLIs of all providers show."""
+        """Answer instead of the provider, with an error that the CLIs of all providers show."""
         self._context.report(f"not sent to {self._to.origin}: {reason}")
         error = {
             "type": "permission_error",
@@ -657,7 +657,7 @@ class Exchange:
     def _break_off(
         self, upstream: Wire | None, outcome: ExchangeOutcome | None = None, detail: str = ""
     ) -> None:
-        """Note the end, and leave both connections as a broken one leaves them."""
+        """Note the end, and abort both connections."""
         try:
             if outcome is not None:
                 self.end(outcome, detail)

@@ -1,4 +1,4 @@
-"""What a recorder and its proxy tell each other: lines of JSON over two pipes."""
+"""Define the messages between a recorder and its proxy: lines of JSON over two pipes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ptycassette.tape.retries import Retries
 
 
 class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a proxy serves.
+    """The settings of a proxy.
 
     Attributes:
-        token: the secret that its clients know.
+        token: the secret that its clients send.
         upstreams: base URLs of providers, by the names of their routes.
-        forward: whether it is an HTTP proxy, too.
-        ca_file: where the certificate goes that clients of an HTTP proxy must trust.
+        forward: whether it is also an HTTP proxy.
+        ca_file: the file for the certificate that clients of an HTTP proxy must trust.
         authorities: files of certificates that the user's CLI trusts besides the system's.
-        origin_us: the moment of the monotonic clock from which items count.
-        retries: what to do about errors of providers; None to pass them on as they are.
+        origin_us: the moment of the monotonic clock at which ``t_us`` is 0.
+        retries: how to repeat failed requests; None to pass errors of providers on.
     """
 
     token: str
@@ -35,7 +35,7 @@ class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """The only line to the proxy. The end of that pipe is the end of the proxy."""
+    """The only line sent to the proxy. The proxy ends when that pipe ends."""
 
     journal: str
     plan: ProxyPlan
@@ -43,13 +43,13 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
-    """It listens."""
+    """The proxy listens."""
 
     port: int
 
 
 class NotStarted(msgspec.Struct, frozen=True, kw_only=True, tag="not-started"):
-    """It does not, and ends."""
+    """The proxy could not start, and ends."""
 
     error: str
     message: str
@@ -64,7 +64,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True, tag="reported"):
 
 
 class Stopped(msgspec.Struct, frozen=True, kw_only=True, tag="stopped"):
-    """Nothing passes any more, because it cannot be noted."""
+    """The proxy passes nothing more, because it cannot note anything."""
 
     problem: str
 
@@ -78,19 +78,19 @@ def written(message: Order | FromProxy) -> bytes:
 
 
 def read_order(line: bytes) -> Order:
-    """What ``written`` was given.
+    """Decode a line that ``written`` made.
 
     Raises:
-        msgspec.MsgspecError: it is no order.
+        msgspec.MsgspecError: it is not an order.
     """
     return msgspec.convert(native(msgspec.json.decode(line)), resolved(Order))
 
 
 def read_reply(line: bytes) -> FromProxy:
-    """What ``written`` was given.
+    """Decode a line that ``written`` made.
 
     Raises:
-        msgspec.MsgspecError: the proxy sends no such thing.
+        msgspec.MsgspecError: it is not a message of the proxy.
     """
     reply: FromProxy = msgspec.convert(native(msgspec.json.decode(line)), resolved(FromProxy))
     return reply

@@ -1,4 +1,4 @@
-"""One end of a connection, as the proxy uses it: bytes that are read can be put back."""
+"""Connections of the proxy: read with look-ahead, write with backpressure, connect to providers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ class Wire:
     """A connection to a client or to a provider.
 
     Args:
-        reader: what it sends.
-        writer: what it gets. Nothing waits in it: ``write`` returns when the kernel has it all.
+        reader: the bytes that the other side sends.
+        writer: takes bytes for it. Nothing is buffered: ``write`` returns when the kernel has it
+            all.
     """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -36,16 +37,16 @@ class Wire:
 
     @property
     def put_back(self) -> bytes:
-        """What was put back and not yet read."""
+        """The bytes that were put back and not read again yet."""
         return self._put_back
 
     @property
     def transport(self) -> asyncio.Transport:
-        """For what is not reading or writing."""
+        """The transport, for everything besides reading and writing."""
         return self._writer.transport  # type: ignore[return-value]  # streams have no other
 
     async def read(self) -> bytes:
-        """Some bytes; none at the end.
+        """Some bytes; empty at the end.
 
         Raises:
             OSError: the connection broke.
@@ -80,7 +81,7 @@ class Wire:
             await self._writer.drain()
 
     def end_writing(self) -> bool:
-        """Say that nothing more comes; False where that cannot be said (over TLS)."""
+        """Signal the end of our data; False if the connection cannot do that (TLS)."""
         if not self._writer.can_write_eof():
             return False
         with suppress(OSError):
@@ -89,22 +90,22 @@ class Wire:
 
     @property
     def ended(self) -> bool:
-        """Whether the other side has closed it, as far as is known."""
+        """Whether the other side is known to have closed the connection."""
         return self._reader.at_eof() or self.transport.is_closing()
 
     def abort(self) -> None:
-        """Break it off."""
+        """Close the connection at once, without sending pending data."""
         self.transport.abort()
 
     async def close(self) -> None:
-        """Close it, after what was written."""
+        """Close the connection after pending data was sent."""
         self._writer.close()
         with suppress(OSError, asyncio.TimeoutError):
             await asyncio.wait_for(self._writer.wait_closed(), 1)
 
 
 async def first_byte(connection: socket.socket) -> int:
-    """The first byte that arrives, which stays to be read.
+    """Wait for the first byte and return it without consuming it.
 
     Raises:
         OSError: the connection ended.
@@ -122,24 +123,24 @@ async def first_byte(connection: socket.socket) -> int:
     return byte[0]
 
 
-# Connections to providers: over TLS where they ask for that, never back to the proxy itself.
+# Connections to providers: over TLS for https, never back to the proxy itself.
 
 
 _CONNECT_TIMEOUT_S = 60.0
 _ALPN = ["http/1.1"]
-"""What the proxy speaks. Providers that speak HTTP/2 speak this as well."""
+"""The proxy's protocol. Providers with HTTP/2 also support this."""
 
 
 class UnreachableError(Exception):
-    """There is no connection to the provider: the reason."""
+    """The provider cannot be reached; gives the reason."""
 
 
 class Upstreams:
-    """Makes connections.
+    """Makes connections to providers.
 
     Args:
-        own_port: that the proxy listens on, which is nobody's provider.
-        context: how to speak TLS.
+        own_port: the proxy's own port, which cannot be a provider.
+        context: the TLS context.
     """
 
     def __init__(self, *, own_port: int, context: ssl.SSLContext) -> None:
@@ -149,7 +150,7 @@ class Upstreams:
         """A new connection.
 
         Raises:
-            UnreachableError: there is none.
+            UnreachableError: it cannot be made.
         """
         secure = origin.scheme == "https"
         try:
@@ -172,10 +173,10 @@ class Upstreams:
 
 
 def provider_context(authorities: Iterable[Path] = ()) -> ssl.SSLContext:
-    """How to speak TLS with providers: as any client, plus authorities that the user's CLI trusts.
+    """The TLS context for providers: the usual one, plus authorities that the user's CLI trusts.
 
     Args:
-        authorities: files of certificates; those that cannot be read are left out.
+        authorities: files of certificates; unreadable ones are left out.
     """
     context = ssl.create_default_context()
     context.set_alpn_protocols(_ALPN)
@@ -183,23 +184,23 @@ def provider_context(authorities: Iterable[Path] = ()) -> ssl.SSLContext:
         try:
             context.load_verify_locations(cafile=os.fspath(path))
         except (OSError, ssl.SSLError):
-            continue  # the CLI would find out for itself; the connection says what is missing
+            continue  # the connection itself will report what is missing, as it would to the CLI
     return context
 
 
-# What all exchanges share, and how either end of one can break off.
+# The state that all exchanges share, and the ways in which either end can break off.
 
 
 class ClientGoneError(Exception):
-    """The client went away: what it left undone."""
+    """The client went away; describes what is incomplete."""
 
 
 class ProviderGoneError(Exception):
-    """The provider broke off: how."""
+    """The provider broke off; describes how."""
 
 
 class RecordedAnswer(msgspec.Struct, frozen=True):
-    """An answer of another recording: status, type of its content, unpacked body."""
+    """An answer of another recording: status, content type, unpacked body."""
 
     status: int
     kind: str
@@ -207,18 +208,17 @@ class RecordedAnswer(msgspec.Struct, frozen=True):
 
 
 class ExchangeContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What exchanges have in common.
+    """The state that exchanges share.
 
     Attributes:
-        sink: takes what is noted.
+        sink: takes the noted items.
         upstreams: makes connections to providers.
         gate: decides what may leave the machine.
         now_us: microseconds since the recording began.
         report: takes a line for the user.
-        number: the next number of an exchange.
-        retries: what to do about errors of providers; None to pass them on as they are.
-        recorded_answer: the answer of a recording to a question, with its status and the type of
-            its content; None where it has none.
+        number: the number of the next exchange.
+        retries: how to repeat failed requests; None to pass errors of providers on.
+        recorded_answer: gives a recording's answer to a question; None if it has no answer.
     """
 
     sink: TapeSink
@@ -232,7 +232,7 @@ class ExchangeContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def write_to_client(client: Wire, data: bytes) -> None:
-    """Write, and wait until the kernel has it.
+    """Write, and wait until the kernel has all bytes.
 
     Raises:
         ClientGoneError: the connection broke.

@@ -1,11 +1,11 @@
-"""The draws of this process, as ``PTYCASSETTE_DRAWS`` says.
+"""Record or serve the draws of this process, as ``PTYCASSETTE_DRAWS`` selects.
 
-- not set: from the machine; nothing is logged.
-- ``record:PATH``: from the machine, logged to a new file.
-- ``replay:PATH``: those of the log; what is served is noted in ``PATH.served``.
+- not set: values come from the machine; nothing is logged.
+- ``record:PATH``: values come from the machine and are logged to a new file.
+- ``replay:PATH``: values come from the log; served draws are noted in ``PATH.served``.
 
-While the program is recorded (``PTYCASSETTE_EVENTS`` is set), each draw is a service event of the
-recording, too, and so is a divergence.
+While the program is recorded (``PTYCASSETTE_EVENTS`` is set), each draw and each divergence is
+also a service event of the recording.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _HINT = f"{VARIABLE}=record:PATH or replay:PATH"
 
 
 class MachineDraws:
-    """The clock and the chance of the machine, and the environment of this process."""
+    """The clock, random source and environment of this process."""
 
     def __init__(self) -> None:
         self._random = random.SystemRandom()
@@ -72,11 +72,13 @@ class MachineDraws:
 
 
 def open_draws(environment: Mapping[str, str] | None = None) -> Draws:
-    """The draws of this process; its environment says which when None is given.
+    """The draws of this process, as ``PTYCASSETTE_DRAWS`` in ``environment`` selects.
+
+    ``environment`` is that of this process if None.
 
     Raises:
-        UsageError: the variable says something else.
-        ExistsError: there is a file already where a log is to be written.
+        UsageError: the variable has another value.
+        ExistsError: the new log already exists.
         StorageError: the log cannot be written.
         NotFoundError, UnreadableError, LimitError: the log cannot be read.
         RecordError: it is not a log of draws.
@@ -99,7 +101,7 @@ def open_draws(environment: Mapping[str, str] | None = None) -> Draws:
 
 @owned_context
 def served_draws(draws: Iterable[Draw]) -> Iterator[dict[str, str]]:
-    """The variable by which a program is served these draws and no other.
+    """The variable that makes a program use exactly these draws.
 
     Raises:
         StorageError: the disk refuses.
@@ -112,7 +114,7 @@ def served_draws(draws: Iterable[Draw]) -> Iterator[dict[str, str]]:
 
 
 def _both(keep: Callable[[Draw], None], events: _Events | None) -> Callable[[Draw], None]:
-    """Keep a draw, and tell the recorder of it."""
+    """Keep a draw, and send it to the recorder."""
     if events is None:
         return keep
 
@@ -129,16 +131,14 @@ class _Events:
     def __init__(self, path: Path) -> None:
         self._path = path
         with _written(path):
-            # Without O_NONBLOCK it would wait for ever where the recorder is gone.
+            # Without O_NONBLOCK it would wait for ever if the recorder is gone.
             self._fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(self._fd, True)
 
     def add(self, draw: Draw) -> None:
-        """Tell of a draw."""
         self._write(draw_event(draw))
 
     def diverged(self, message: str) -> None:
-        """Tell of a divergence."""
         self._write(divergence_event(message))
 
     def _write(self, payload: dict[str, Any]) -> None:
@@ -157,7 +157,7 @@ def _written(path: Path) -> Iterator[None]:
 
 
 class _Log:
-    """A file of draws; each is written before the program has it, so that kill -9 loses none."""
+    """A file of draws. Each is written before the program gets it, so kill -9 loses none."""
 
     def __init__(self, path: Path, *, again: bool = False) -> None:
         self._path = path

@@ -1,8 +1,7 @@
-"""The journal of a tape on disk: written before anything is passed on, readable after any crash.
+"""Write the journal of a tape to disk before anything is passed on; read it after any crash.
 
-Every item is in the kernel's hands when ``note`` returns, so killing the proxy loses nothing that
-it has passed on. A disk that refuses an item makes ``note`` raise, and the caller must then not
-pass the bytes on.
+When ``note`` returns, the kernel has the item. So a killed proxy loses nothing that it has passed
+on. If the disk refuses an item, ``note`` raises, and the caller must not pass the bytes on.
 """
 
 from __future__ import annotations
@@ -26,27 +25,27 @@ Buffer = bytes | memoryview
 
 
 class TapeSink(Protocol):
-    """Takes what a proxy notes."""
+    """Takes the items that a proxy notes."""
 
     def note(self, item: TapeItem) -> None:
         """Keep an item; it is safe when this returns.
 
         Raises:
-            StorageError: it is not kept.
+            StorageError: it cannot be kept.
         """
 
 
 class TapeJournalFile(Closing):
-    """A tape's journal being written. A ``TapeSink``.
+    """Writes a tape's journal. A ``TapeSink``.
 
     Args:
         path: a file that does not exist yet, in a private directory.
-        origin_us: the moment of the monotonic clock from which items count.
+        origin_us: the moment of the monotonic clock at which ``t_us`` is 0.
         write: ``os.write`` or a double of it.
 
     Raises:
         StorageError: from here and from ``note``: the disk refused. The file is then cut back to
-            its last whole record, and stays.
+            its last complete record, and stays.
     """
 
     def __init__(
@@ -100,9 +99,9 @@ class TapeJournalFile(Closing):
 
 
 class TapeJournalReader(Closing):
-    """The items of a tape's journal, in memory bounded by the largest one.
+    """Reads a tape's journal, in memory bounded by the largest item.
 
-    It may be read while it is written: ``poll`` again. Strictly read-only.
+    The journal may still be growing: call ``poll`` again. Strictly read-only.
 
     Args:
         path: the journal; a link is not followed.
@@ -124,12 +123,12 @@ class TapeJournalReader(Closing):
 
     @property
     def head(self) -> TapeHead | None:
-        """The head; None before it was read."""
+        """The head; None before it is read."""
         return self._decoder.head
 
     @property
     def torn_bytes(self) -> int:
-        """After ``finish``: the size of the torn tail that was dropped."""
+        """The size of the torn tail that was dropped; valid after ``finish``."""
         return self._decoder.torn_bytes
 
     def poll(self) -> Iterator[TapeItem]:
@@ -145,7 +144,7 @@ class TapeJournalReader(Closing):
         """Note that nothing more will be written.
 
         Raises:
-            JournalError: damage hides whole records, or there is not even a head.
+            JournalError: damage hides whole records, or even the head is missing.
         """
         self._decoder.finish()
 

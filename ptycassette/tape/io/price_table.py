@@ -1,4 +1,4 @@
-"""Where the table of prices lies: ``tape/consent/prices.toml``."""
+"""Load the table of prices, ``tape/consent/prices.toml``."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ _PRICES = Path(consent.__file__).parent / "prices.toml"
 
 
 def load_prices() -> Prices:
-    """What models cost at most."""
+    """The highest prices of models."""
     return Prices.parse(_PRICES.read_text(encoding="utf-8"))

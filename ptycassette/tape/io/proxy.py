@@ -1,4 +1,4 @@
-"""The proxy: listens on 127.0.0.1 and nowhere else, and serves one recording's client."""
+"""The proxy: listens only on 127.0.0.1, and serves one recording's client."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _LAST_WORDS_S = 5.0
 async def relay_websocket(
     context: ExchangeContext, exchange: Exchange, client: Wire, upstream: Wire, to: Destination
 ) -> None:
-    """Pass both directions on until they are over; closes both connections.
+    """Pass both directions on until both end, then close both connections.
 
     Raises:
         StorageError: a message cannot be noted; the connections were broken off.
@@ -109,7 +109,7 @@ async def _first_end(
 
 
 class _Pump:
-    """One direction."""
+    """One direction of a WebSocket."""
 
     def __init__(
         self,
@@ -130,11 +130,11 @@ class _Pump:
         self._judges = sender == "client" and context.gate.reads(to.origin)
 
     async def run(self) -> tuple[ExchangeOutcome, str]:
-        """Pass on until this side ends; what that makes of the exchange.
+        """Pass on until this side ends; return the outcome and detail for the exchange.
 
         Raises:
-            QuestionRefusedError, NotFollowedError: it must not go on.
-            StorageError: a message is not kept.
+            QuestionRefusedError, NotFollowedError: the connection must not continue.
+            StorageError: a message cannot be noted.
         """
         gone: ExchangeOutcome = "client-gone" if self._sender == "client" else "provider-gone"
         held = b""
@@ -205,10 +205,10 @@ class Client:
     """Serves one connection.
 
     Args:
-        context: what exchanges have in common.
-        routes: what is served.
-        authority: makes certificates for tunnels; None if this is no HTTP proxy.
-        number: of the connection.
+        context: the state that exchanges share.
+        routes: the routes that are served.
+        authority: makes certificates for tunnels; None without an HTTP proxy.
+        number: the number of the connection.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ class Client:
         try:
             await self._serve(wire, self._routes.destination, tunnels=True)
         except StorageError:
-            wire.abort()  # the sink reports it; what cannot be noted is not served
+            wire.abort()  # the sink reports it; nothing is served that cannot be noted
         finally:
             await wire.close()
 
@@ -267,10 +267,10 @@ class Client:
                 await upstream.close()
 
     async def _tunnel(self, wire: Wire, authority: str) -> None:
-        """Serve what a client sends through a tunnel: TLS with our certificate, or plain.
+        """Serve requests inside a tunnel: TLS with our certificate, or plain.
 
-        The socket is taken out of the first transport and given to another, which speaks TLS from
-        its first byte (streams cannot change their transport safely before Python 3.12).
+        The socket moves from the first transport to a new one, which speaks TLS from its first
+        byte. (Streams cannot safely change their transport before Python 3.12.)
         """
         assert self._authority is not None  # noqa: S101 - routes let no CONNECT pass without one
         if wire.put_back:
@@ -287,7 +287,7 @@ class Client:
             context = self._authority.context(origin.host) if secure else None
             through = await _accepted(inner, context)
         except (OSError, ValueError):
-            inner.close()  # a client that does not trust the certificate says so itself
+            inner.close()  # a client that does not trust the certificate reports that itself
             return
         try:
             await self._serve(through, lambda request: _inside(origin, request), tunnels=False)
@@ -303,9 +303,9 @@ def _inside(origin: Origin, request: h11.Request) -> Destination:
 
 
 async def _goes_on(wire: Wire, upstream: Wire | None) -> bool:
-    """Wait for the client; False if the provider has closed its connection before.
+    """Wait for the client; False if the provider closes its connection first.
 
-    So the client learns that it is closed as it would without us.
+    So the client learns of that as it would without us.
     """
     if upstream is None or wire.put_back:
         return True
@@ -320,7 +320,7 @@ async def _goes_on(wire: Wire, upstream: Wire | None) -> bool:
 
 
 async def _head(wire: Wire) -> bytes | None:
-    """The head of the next request; None where there is none."""
+    """The head of the next request; None if the client sends no more."""
     data = b""
     while not (length := end_of_head(data)):
         if len(data) > MAX_HEAD_BYTES:
@@ -346,7 +346,7 @@ async def _accepted(connection: socket.socket, context: ssl.SSLContext | None) -
     """A socket as a wire.
 
     Raises:
-        OSError: the other side takes no part in TLS, or does not trust us.
+        OSError: the TLS handshake failed, or the other side does not trust us.
     """
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=BLOCK)
@@ -357,7 +357,7 @@ async def _accepted(connection: socket.socket, context: ssl.SSLContext | None) -
 
 HOST = "127.0.0.1"
 MAX_CONNECTIONS = 512
-"""At once. A CLI keeps a dozen; what has more is a loop or an attack."""
+"""At once. A CLI keeps a dozen; more means a loop or an attack."""
 _BACKLOG = 256
 _GRACE_S = 0.5
 
@@ -378,8 +378,8 @@ class Proxy:
     """A proxy in the running event loop.
 
     Args:
-        plan: what it serves.
-        sink: takes what it notes.
+        plan: its settings.
+        sink: takes the items that it notes.
         gate: decides what may leave the machine.
         report: takes lines for the user.
     """
@@ -394,18 +394,18 @@ class Proxy:
         self.port = 0
 
     async def start(self) -> None:
-        """Listen on any free port, which is then ``port``.
+        """Listen on any free port, and set ``port``.
 
         Raises:
-            UsageError: an upstream is no base URL.
+            UsageError: an upstream is not a base URL.
             StorageError: the certificate cannot be written.
-            OSError: there is no port to be had.
+            OSError: no port is available.
         """
         plan = self._plan
         authorities = [Path(one) for one in plan.authorities]
         self._authority = None
         if plan.forward:
-            # It loads a library of cryptography, for which most programs would wait in vain.
+            # It loads a library of cryptography that most programs do not need.
             from ptycassette.tape.io._authority import Authority  # noqa: PLC0415
 
             self._authority = Authority()
@@ -430,9 +430,9 @@ class Proxy:
         )
 
     async def close(self) -> None:
-        """Listen no more, let open exchanges end for half a second, then break them off.
+        """Stop listening, give open exchanges half a second to end, then break them off.
 
-        The certificate is deleted, and the cassette of recorded answers closed, too.
+        Also deletes the certificate and closes the cassette of recorded answers.
         """
         self._server.close()
         if self._plan.ca_file:

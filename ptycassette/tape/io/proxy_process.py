@@ -1,8 +1,8 @@
-"""The proxy's own process: it takes its order from standard input, and ends with that.
+"""The proxy's own process: takes its order from standard input, and ends when that ends.
 
-Standard output goes to the recorder, as lines of JSON. It belongs to a pipe that nobody may read
-for hours, so lines that do not fit in are dropped, and only the last one, which says that nothing
-passes any more, is worth waiting for.
+Standard output goes to the recorder as lines of JSON. The pipe may stay unread for hours, so lines
+that do not fit are dropped. Only the last line, which reports that nothing passes any more, is
+worth waiting for.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _MOST_REPORTS = 100
 
 
 def _send(message: FromProxy) -> None:
-    with suppress(OSError):  # full, or nobody there
+    with suppress(OSError):  # full, or without a reader
         os.write(1, written(message))
 
 
 class _Reports:
-    """Lines for the user, each once."""
+    """Lines for the user, each reported once."""
 
     def __init__(self) -> None:
         self._said: set[str] = set()
@@ -55,7 +55,7 @@ class _Reports:
 
 
 class _WatchedSink:
-    """A sink that says so when it is full. A ``TapeSink``."""
+    """A ``TapeSink`` that reports when the disk is full."""
 
     def __init__(self, journal: TapeJournalFile) -> None:
         self._journal, self._said = journal, False
@@ -105,7 +105,7 @@ def _when_input_ends(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) 
 
 
 def _order() -> Order | None:
-    """The order; None when the recorder ended before it gave one."""
+    """The order; None if the recorder ended before it sent one."""
     line = b""
     while not line.endswith(b"\n"):
         more = os.read(0, 1 << 16)

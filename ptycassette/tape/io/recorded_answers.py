@@ -1,4 +1,4 @@
-"""Answers of another recording, for questions that a provider does not answer."""
+"""Load matching rules, and answer from another recording when a provider does not answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.cassette.tape_lines import tape_facts
@@ -17,21 +17,23 @@ from ptycassette.errors import UsageError
 from ptycassette.model.toml_text import MAX_TOML_BYTES
 from ptycassette.profiles.io import own_folder
 from ptycassette.system.files.plain_file import read_plain
-from ptycassette.tape.io._wire import RecordedAnswer
 from ptycassette.tape.items import kept_target
 from ptycassette.tape.matching.checking import tape_damage
 from ptycassette.tape.matching.matcher import Matcher
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question, Rules
-from ptycassette.tape.routing import OutgoingRequest
 from ptycassette.tape.unpacking import unpacked_body
 
-# Where the rules of matching lie: beside ``tape/rules``, and the user's own.
+if TYPE_CHECKING:
+    from ptycassette.tape.io._wire import RecordedAnswer
+    from ptycassette.tape.routing import OutgoingRequest
+
+# The files with matching rules: ``tape/rules``, and the user's own.
 
 
 _BUILT_IN = Path(__file__).parent.parent / "rules"
 _ALWAYS = ("common", "anthropic", "google", "openai")
-"""Of any provider: a CLI may talk to several."""
+"""The rules of all providers, because a CLI may use several."""
 
 
 def load_matching_rules(
@@ -40,13 +42,13 @@ def load_matching_rules(
     tape: Mapping[str, Any] | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Rules:
-    """The rules of all providers, those of some CLIs, and the user's own.
+    """The rules of all providers, of some CLIs, and the user's own.
 
     Args:
-        names: of CLIs, as their profiles have them; for those without rules nothing is added.
-        tape: what the manifest says of a tape (``optional.tape``): one that was imported may not
-            have all headers, and only those that it has are compared.
-        env: where the user's own are looked for; this process's environment when None.
+        names: names of CLIs, as in their profiles; a CLI without rules adds nothing.
+        tape: the manifest's entry for a tape (``optional.tape``). An imported tape may lack some
+            headers; only the headers that it has are compared.
+        env: the environment that locates the user's rules; this process's environment when None.
 
     Raises:
         UsageError: a file is wrong.
@@ -63,10 +65,9 @@ def load_matching_rules(
 
 
 def published_damage(cassette: Cassette) -> list[str] | None:
-    """What in the tape of a cassette is not as it was published (see ``tape_damage``).
+    """How the tape of a cassette differs from what was published (see ``tape_damage``).
 
-    None where the rules of matching are others than those that it was published by, or where it
-    was not checked to its end then.
+    None if the rules of matching have changed since then, or if the check did not finish then.
     """
     tape, facts = cassette.tape(), tape_facts(cassette.manifest)
     harness = facts.get("harness") or cassette.manifest.harness.name
@@ -76,7 +77,7 @@ def published_damage(cassette: Cassette) -> list[str] | None:
 
 @lru_cache(maxsize=8)
 def _parsed(*files: tuple[str, str]) -> Rules:
-    """The rules of these files. A test run opens many tapes with the same ones."""
+    """Cached, because a test run opens many tapes with the same rules."""
     return Rules.parse(*files)
 
 
@@ -91,10 +92,10 @@ _ERRORS = 400
 
 
 class RecordedAnswers:
-    """The answers of a cassette's tape. Each is given once. It is open until ``close``.
+    """The answers of a cassette's tape. Each is used once. Open until ``close``.
 
     Args:
-        path: of the cassette.
+        path: the cassette.
 
     Raises:
         CassetteError: it cannot be read, or has no tape.
@@ -128,7 +129,10 @@ class RecordedAnswers:
         )
 
     def find(self, question: OutgoingRequest) -> RecordedAnswer | None:
-        """The answer to a question; None where it was not asked there, or not answered."""
+        """The answer to a question; None if the tape has no such question, or no answer to it."""
+        # It loads asyncio, which readers of the matching rules do not need.
+        from ptycassette.tape.io._wire import RecordedAnswer  # noqa: PLC0415
+
         target = kept_target(question.target)[0]
         upstream = self._upstreams.get(target.partition("?")[0])
         if upstream is None:
@@ -152,7 +156,7 @@ class RecordedAnswers:
         return RecordedAnswer(answer.status, kind, body)
 
 
-# Whose connection it is: another user of the machine gets none.
+# The owner of a connection: other users of the machine are refused.
 
 
 _NETLINK_SOCK_DIAG, _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST = 4, 20, 1
@@ -169,8 +173,8 @@ _TIMEOUT_S = 1.0
 def belongs_to_another_user(peer: tuple[str, int], own: tuple[str, int]) -> bool:
     """Whether the client's end of a connection belongs to another user.
 
-    False for root, who needs no server to read anything, and where the owner is not known: the
-    connection is gone, or the system does not say.
+    False for root, who can read everything anyway. Also False if the owner is unknown, because the
+    connection is gone or the system does not report it.
 
     Args:
         peer: address and port of the client, IPv4.

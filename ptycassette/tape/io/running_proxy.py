@@ -1,4 +1,4 @@
-"""A recorder's side of its proxy: start it, see how it is, end it."""
+"""The recorder's side of its proxy: start it, watch it, end it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _TOKEN_BYTES = 24
 
 
 def base_url_variables(url: str) -> dict[str, str]:
-    """The variables by which programs are usually pointed at a provider, whoever it is.
+    """The usual variables that point programs at a provider.
 
     Args:
         url: the base URL without a version.
@@ -53,10 +53,10 @@ def base_url_variables(url: str) -> dict[str, str]:
 
 
 def proxy_variables(profile: Profile | None, *, proxy: str, ca: str) -> dict[str, str]:
-    """The variables by which a program is told to send everything through an HTTP proxy.
+    """The variables that make a program send everything through an HTTP proxy.
 
     Args:
-        profile: of the program, if it has one.
+        profile: the program's profile, if it has one.
         proxy: the URL of the proxy.
         ca: the file with the certificate to trust.
     """
@@ -69,16 +69,16 @@ def proxy_variables(profile: Profile | None, *, proxy: str, ca: str) -> dict[str
 def point_at_provider(
     profile: Profile | None, provider: str, environment: Mapping[str, str]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Variables and arguments that point a program at a provider, with no proxy in between.
+    """Variables and arguments that point a program at a provider without a proxy.
 
     Args:
-        profile: of the program, if it has one.
+        profile: the program's profile, if it has one.
         provider: the name of the provider, or its base URL.
-        environment: with which the program is to be started.
+        environment: the environment that the program will have.
 
     Raises:
-        PreflightError: PTYCASSETTE_DISABLE_NETWORK is set, and the provider is elsewhere.
-        UsageError: it is not known how to point it there, or there is no such provider.
+        PreflightError: PTYCASSETTE_DISABLE_NETWORK is set, and the provider is not on this machine.
+        UsageError: there is no known way to point the program there, or no such provider.
     """
     where = pointing(
         known_providers(),
@@ -105,26 +105,26 @@ def start_proxy(
     retries: Retries | None = None,
     origin_us: int = 0,
 ) -> RunningProxy:
-    """Start a proxy for one program, which is not started yet.
+    """Start a proxy for one program that is not started yet.
 
     Args:
-        journal: where it notes; a file that does not exist yet, in a private directory. Beside it
-            lies the certificate of an HTTP proxy, as ``journal`` with ``.pem`` at its end.
-        profile: of the program, if it has one.
+        journal: the new file for its notes, in a private directory. The certificate of an HTTP
+            proxy is written beside it, with ``.pem`` added to the name.
+        profile: the program's profile, if it has one.
         provider: the name of the provider, or its base URL; the profile's when None.
         proxy_env: be an HTTP proxy for all that the program sends.
-        environment: with which the program is to be started.
+        environment: the environment that the program will have.
         terms: what may leave the machine; nothing by default. Providers on it need no approval.
-        retries: what to do about errors of providers; None to pass them on as they are.
-        origin_us: the moment of the monotonic clock from which items count.
+        retries: how to repeat failed requests; None to pass errors of providers on.
+        origin_us: the moment of the monotonic clock at which ``t_us`` is 0.
 
     Raises:
-        CassetteError: the recording whose answers are to be given cannot be read.
-        UsageError: it is not known how to point the program at it, or there is no such provider,
-            or the extra ``tape`` is not installed.
+        CassetteError: the recording with fallback answers cannot be read.
+        UsageError: there is no known way to point the program at it, no such provider, or the
+            extra ``tape`` is not installed.
         PreflightError: PTYCASSETTE_DISABLE_NETWORK is set, and something would leave the machine.
-        ApprovalNeededError: something would leave the machine that nobody has agreed to.
-        StorageError: the journal cannot be made, or the process not be started.
+        ApprovalNeededError: something would leave the machine without an approval.
+        StorageError: the journal cannot be made, or the process cannot be started.
     """
     if not all(map(find_spec, _NEEDED)):
         raise UsageError(
@@ -159,14 +159,14 @@ def start_proxy(
 
 
 def refuse_network(profile: Profile, environment: Mapping[str, str]) -> None:
-    """Refuse a CLI that would ask a provider beyond this machine.
+    """Refuse a CLI that would connect to a provider beyond this machine.
 
     Args:
-        profile: of the CLI.
-        environment: with which it is to be started; it may name another provider.
+        profile: the CLI's profile.
+        environment: the environment that it will have, which may name another provider.
 
     Raises:
-        PreflightError: it would, or it is not known whom it asks.
+        PreflightError: it would, or its provider is unknown.
     """
     if url := environment.get(PROVIDER_VARIABLE):
         _refuse_provider(url)
@@ -189,7 +189,7 @@ def _refuse_provider(url: str) -> None:
     """Refuse a provider that is not on this machine; ``url`` is empty for any host.
 
     Raises:
-        PreflightError: it is not.
+        PreflightError: the provider is not on this machine.
     """
     if url and is_local(base_url(url).origin):
         return
@@ -205,23 +205,23 @@ class RunningProxy(Closing):
     """A proxy in a process of its own, which ends with this object and with this process.
 
     Args:
-        plan: what it serves.
+        plan: the settings of the proxy.
         where: how the program is pointed at it.
         terms: what may leave the machine.
-        journal: where it notes; a file that does not exist yet, in a private directory.
+        journal: the new file for its notes, in a private directory.
 
     Raises:
-        UsageError: an upstream is no base URL.
-        StorageError: the journal cannot be made, or the process not be started.
+        UsageError: an upstream is not a base URL.
+        StorageError: the journal cannot be made, or the process cannot be started.
     """
 
     def __init__(self, plan: ProxyPlan, where: Pointing, terms: Terms, *, journal: Path) -> None:
         self.secrets = (plan.token,)
-        """What nobody may learn: the program's environment holds it."""
+        """Secrets in the program's environment that must not become public."""
         self.upstreams = dict(plan.upstreams)
-        """Base URLs of the providers that it serves; none where it is an HTTP proxy for all."""
+        """Base URLs of the providers that it serves; empty if it is an HTTP proxy for all."""
         self.reports: list[str] = []
-        """Lines for the user, so far as they were read."""
+        """Lines for the user that were read so far."""
         self._problem: str | None = None
         self._closed = False
         self._rest = b""
@@ -243,7 +243,7 @@ class RunningProxy(Closing):
             raise
         address = f"127.0.0.1:{self.port}"
         self.address = address
-        """Host and port: others in each recording, and the program may show them, too."""
+        """Host and port: they change with each recording, and the program may show them."""
         self.environment, self.arguments = where.at(
             f"http://{address}/{plan.token}",
             proxy=f"http://ptycassette:{plan.token}@{address}",
@@ -263,7 +263,7 @@ class RunningProxy(Closing):
         return self._problem
 
     def close(self) -> None:
-        """End it. When this returns its journal is complete. Does nothing the second time."""
+        """End the proxy. Its journal is then complete. Does nothing the second time."""
         if self._process.stdin is None or self._process.stdin.closed:
             return
         self._problem, self._closed = self.problem, True

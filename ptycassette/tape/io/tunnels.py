@@ -1,8 +1,8 @@
-"""Tunnels of an HTTP proxy that has no upstream: whoever is asked for, we answer in his name.
+"""Tunnels of an HTTP proxy without an upstream: it answers as any host that a client asks for.
 
-A client is believed to trust the throw-away authority, because its variables say so. A connection
-that begins with CONNECT becomes one that speaks TLS as the host that it named, or none if the
-client does not begin a handshake. Any other connection stays as it is.
+The client trusts the throw-away authority, because its variables name that authority. A connection
+that begins with CONNECT then speaks TLS as the requested host, or plain if the client does not
+begin a handshake. Every other connection stays as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ptycassette.tape.routing import Origin
 
 HOST = "127.0.0.1"
 _TLS_HANDSHAKE = 0x16
-_CONNECT = ord("C")  # no other method begins with it
+_CONNECT = ord("C")  # only CONNECT begins with it
 _BACKLOG = 256
 
 Serve = Callable[[], asyncio.Protocol]
@@ -56,7 +56,7 @@ class Tunnels:
             serve: makes the protocol that speaks HTTP on a connection.
 
         Raises:
-            OSError: there is none.
+            OSError: no port is free.
         """
         self._serve = serve
         self._listener = socket.create_server((HOST, 0), backlog=_BACKLOG)
@@ -65,7 +65,7 @@ class Tunnels:
         self._listening = asyncio.get_running_loop().create_task(self._accept(self._listener))
 
     async def close(self) -> None:
-        """Listen no more; what is being opened is broken off."""
+        """Stop listening, and abort tunnels that are being opened."""
         tasks = [self._listening, *self._open]
         for task in tasks:
             task.cancel()
@@ -86,13 +86,13 @@ class Tunnels:
             loop = asyncio.get_running_loop()
             await loop.connect_accepted_socket(self._serve, connection, ssl=context)
         except (OSError, ValueError, h11.RemoteProtocolError):
-            connection.close()  # a client that does not trust the certificate says so itself
+            connection.close()  # a client that does not trust the certificate reports that itself
         except asyncio.CancelledError:
             connection.close()
             raise
 
     async def _context(self, connection: socket.socket) -> ssl.SSLContext | None:
-        """How to speak with this client; its CONNECT was answered then.
+        """Answer the client's CONNECT; return the TLS context for it, or None for plain.
 
         Raises:
             OSError, ValueError, h11.RemoteProtocolError: it cannot be served.

@@ -1,1 +1,1 @@
-"""Matching that can be proved: questions of a run against those of a tape, one renaming for all."""
+"""Match the questions of a run against those of a tape, under one consistent renaming."""

@@ -1,7 +1,7 @@
-"""Names in an answer: which there are, and the answer with others in their places.
+"""Find names in an answer, and write the answer with other names in their places.
 
-A name that the model wrote in pieces (see ``_leaves``) is replaced in its first piece and taken out
-of the others.
+If the model wrote a name in several pieces (see ``_leaves``), the new name replaces the first piece
+and the other pieces are removed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ptycassette.model.file_patterns import FilePattern
 from ptycassette.model.re2_engine import compile_re2
 from ptycassette.model.records import NOT_JSON
 
-# Tokens in a text: what declared values and patterns find, from left to right.
+# Tokens in a text: matches of declared values and patterns, from left to right.
 
 
 _MEMORY_BYTES = 64 << 20
@@ -27,15 +27,15 @@ _WORD = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
     range(0x80, 0x100)
 )
 _SHORTEST = 2
-"""Of a declared value: a root directory (``/``) is in every path."""
+"""The shortest declared value; a root directory (``/``) would match in every path."""
 
 
 _RUN = re.compile(rb"[A-Za-z0-9_\x80-\xff-]+")
-"""The longest stretches of ``_WORD``: where a word is one of them, it stands alone."""
+"""The longest runs of the letters of ``_WORD``; a declared word counts only as a whole run."""
 
 
 class Span(msgspec.Struct, frozen=True, order=True, gc=False):
-    """A token in a text: from ``start`` to ``end``."""
+    """A token in a text, from ``start`` to ``end``."""
 
     start: int
     end: int
@@ -43,13 +43,14 @@ class Span(msgspec.Struct, frozen=True, order=True, gc=False):
 
 
 class Finder:
-    """Finds declared values, the longest first, and what patterns match.
+    """Finds declared values (the longest first) and matches of patterns.
 
-    A declared value counts only as a whole: ``/home/me`` is not in ``/home/me2``, and is in
-    ``/home/me/x``. In a pattern with groups the first that took part is the token.
+    A declared value counts only as a whole: ``/home/me`` is found in ``/home/me/x`` but not in
+    ``/home/me2``. If a pattern has groups, the token is the first group that took part in the
+    match.
 
-    Values that are one word are looked up word by word, so that a tape may have any number of them;
-    the others and the patterns are one regular expression.
+    Values of one word are looked up word by word, so a tape may have any number of them. All other
+    values and the patterns form one regular expression.
 
     Args:
         patterns: type and pattern, in order of preference.
@@ -63,7 +64,7 @@ class Finder:
     ) -> None:
         parts: list[str] = []
         self._ways: dict[int, tuple[int, str, bool]] = {}
-        """Ways to match by their group: how many groups are within, the type, if it is a value."""
+        """By group: the number of inner groups, the type, whether it is a value."""
         group = 1
         wanted = {(type_, value) for type_, value in values if len(value) >= _SHORTEST}
         self._words: dict[bytes, str] = {}
@@ -83,7 +84,7 @@ class Finder:
         )
 
     def find(self, text: bytes) -> Iterator[Span]:
-        """The tokens of a text; they do not overlap."""
+        """Yield the tokens of a text from left to right; they do not overlap."""
         at = 0
         matched = self._matched(text, 0)
         other = next(matched, None)
@@ -107,7 +108,6 @@ class Finder:
             yield from matched
 
     def _matched(self, text: bytes, at: int) -> Iterator[Span]:
-        """What the regular expression finds, from a place on."""
         while self._engine is not None and at <= len(text):
             match = self._engine.search(text, at)
             if match is None:
@@ -144,14 +144,14 @@ def _stands_alone(text: bytes, span: Span) -> bool:
 
 
 def values_of(declared: Mapping[str, str]) -> list[tuple[str, bytes]]:
-    """Declared values as ``Finder`` takes them; of a path its form without a slash at the end."""
+    """Declared values in the form that ``Finder`` takes; a path loses its final slash."""
     return [
         (type_, (value.rstrip("/") or value).encode("utf-8", "surrogateescape"))
         for type_, value in declared.items()
     ]
 
 
-# JSON as a tree of places: where in the bytes each value is, and nothing decoded.
+# JSON as a tree of places: the offsets of each value; nothing is decoded.
 
 
 MAX_DEPTH = 100
@@ -172,7 +172,7 @@ Kind = Literal["object", "array", "string", "number", "word"]
 
 
 class NoJsonError(ValueError):
-    """Not JSON, or more than is read."""
+    """The bytes are not JSON, or nested or long beyond what is parsed."""
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):
@@ -189,10 +189,10 @@ class Node(msgspec.Struct, frozen=True, gc=False):
 
 
 def parse_json(body: bytes, start: int = 0, end: int | None = None) -> Node:
-    """The tree of one JSON text in ``body``, blanks around it allowed.
+    """Parse the one JSON text in ``body``, with or without blanks around it.
 
     Raises:
-        NoJsonError: see the module.
+        NoJsonError: it is not JSON, or too large to parse.
     """
     parser = _Parser(body, start, len(body) if end is None else end)
     node = parser.value(0)
@@ -217,14 +217,13 @@ class _Parser:
         """Check that nothing follows.
 
         Raises:
-            NoJsonError: something does.
+            NoJsonError: something follows.
         """
         blank = _BLANK.match(self._body, self._at, self._end)
         if blank is None or blank.end() != self._end:
             raise NoJsonError(f"something follows at byte {self._at}")
 
     def value(self, depth: int) -> Node:
-        """The next value."""
         return self._value(self._next(), depth)
 
     def _next(self) -> re.Match[bytes]:
@@ -292,7 +291,7 @@ class _Parser:
         return Node("object", start, self._at, tuple(items), tuple(keys))
 
     def _names(self, keys: list[Node]) -> int:
-        """How many names there are; one may be written in several ways."""
+        """How many different names there are; one name may be escaped in several ways."""
         names = {self._body[key.start : key.end] for key in keys}
         if any(b"\\" in name for name in names):
             return len({json.loads(b'"%b"' % name) for name in names})
@@ -303,7 +302,7 @@ def _string(token: re.Match[bytes]) -> Node:
     return Node("string", token.start("string") + 1, token.end() - 1)
 
 
-# The text of a JSON string, and where each of its bytes stands in the body.
+# The text of a JSON string, and the place of each of its bytes in the body.
 
 
 _ESCAPE = re.compile(
@@ -312,7 +311,7 @@ _ESCAPE = re.compile(
 
 
 class Text:
-    """The text of a string, in UTF-8 (lone surrogates as Python's ``surrogatepass`` has them).
+    """The text of a string in UTF-8 (lone surrogates are encoded with ``surrogatepass``).
 
     Attributes:
         data: the bytes of the text.
@@ -328,7 +327,7 @@ class Text:
 
     @property
     def _map(self) -> tuple[list[int], list[int]]:
-        """Where in the text, and where in the body, an escape begins or ends."""
+        """Offsets of the beginnings and ends of escapes, in the text and in the body."""
         if self._stretches is None:
             texts, raws = [0], [self._start]
             shift = 0  # how much longer the body is, up to here
@@ -343,11 +342,11 @@ class Text:
 
     @classmethod
     def of(cls, body: bytes, node: Node) -> Text:
-        """That of a string."""
+        """The text of a string node."""
         return cls(body, node.start, node.end)
 
     def place(self, start: int, end: int) -> tuple[int, int]:
-        """Where a stretch of the text is in the body: offset and length."""
+        """Where a stretch of the text is in the body, as offset and length."""
         first, last = self._raw(start), self._raw(end)
         return first, last - first
 
@@ -359,7 +358,7 @@ class Text:
         return raws[index] + at - texts[index]
 
     def stretch(self, start: int, end: int) -> tuple[int, int]:
-        """Which stretch of the text holds these places of the body; an escape counts as a whole."""
+        """The stretch of the text that covers these places of the body, with whole escapes."""
         return self._text(start, ends=False), self._text(end, ends=True)
 
     def _text(self, raw: int, *, ends: bool) -> int:
@@ -379,7 +378,7 @@ def _unescaped(raw: bytes) -> bytes:
 
 
 def unspelt(text: bytes) -> bytes:
-    """What stands within the quotes of a JSON string, as a text; other bytes as they are."""
+    """Decode the inside of a JSON string; return other bytes unchanged."""
     if b"\\" not in text:
         return text
     try:
@@ -389,13 +388,13 @@ def unspelt(text: bytes) -> bytes:
 
 
 def spelt(text: bytes) -> bytes:
-    """A text as it stands within the quotes of a JSON string."""
+    """Encode a text as the inside of a JSON string."""
     return json.dumps(text.decode("utf-8", "surrogatepass"), ensure_ascii=False).encode(
         "utf-8", "surrogatepass"
     )[1:-1]
 
 
-# The texts of an answer: where they are, and which of them continue each other.
+# The texts of an answer, their places, and which of them continue each other.
 
 
 _SSE_DATA = re.compile(rb"(?m)^data:[ ]?([^\r\n]*)")
@@ -407,9 +406,9 @@ _STRING = re.compile(
 _TELLING = frozenset(
     {b"type", b"index", b"output_index", b"content_index", b"summary_index", b"item_id", b"id"}
 )
-"""Members that say to which piece of an answer an event belongs."""
+"""Members that name the piece of an answer that an event belongs to."""
 _MAX_DECODED_BYTES = 4 << 20
-"""Of a document that is decoded: a list of numbers takes ten times as much memory."""
+"""The longest document that is decoded; a list of numbers takes ten times as much memory."""
 
 
 class Leaf(msgspec.Struct, frozen=True):
@@ -474,7 +473,7 @@ def _of_document(body: bytes, start: int, end: int) -> Iterator[Leaf]:
         else:
             if name in _TELLING:
                 telling.append(string["text"])
-            members.append(b'"')  # a value; no name is written like this
+            members.append(b'"')  # a value; names are never written like this
             places.append(string.span("text"))
             name = b""
     kind = (b"\0".join(members), *telling)
@@ -483,9 +482,10 @@ def _of_document(body: bytes, start: int, end: int) -> Iterator[Leaf]:
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A name in an answer, and the places of its pieces: from, to.
+    """A name in an answer, and the places (from, to) of its pieces.
 
-    ``depth`` is how often it is written as a JSON string: 0 in plain bytes, 2 in JSON within JSON.
+    ``depth`` counts how often it is escaped as a JSON string: 0 in plain bytes, 2 in JSON within
+    JSON.
     """
 
     type: str
@@ -499,9 +499,9 @@ def found_in(body: bytes, cuts: tuple[int, ...], names: Finder, values: Finder) 
 
     Args:
         body: the answer.
-        cuts: where its messages end, if they are those of a WebSocket.
+        cuts: where one WebSocket message ends and the next begins; empty for HTTP.
         names: finds names in one text.
-        values: finds names that are known, also where a text is in pieces.
+        values: finds known names, also if they are split over several texts.
     """
     streams: dict[object, list[tuple[Leaf, list[Span]]]] = {}
     for number, leaf in enumerate(leaves_of(body, cuts)):
@@ -516,7 +516,7 @@ _Stream = list[tuple[Leaf, list[Span]]]
 
 
 def _in_stream(stream: _Stream, values: Finder) -> Iterator[Found]:
-    """Names in texts that continue each other; in a part of a name no other is looked for."""
+    """Names in texts that continue each other. No name is looked for inside another one."""
     depth = _depth(stream[0][0])
     taken: list[tuple[int, int]] = []
     for one in _in_pieces(stream, values, depth) if len(stream) > 1 else ():
@@ -532,7 +532,7 @@ def _in_stream(stream: _Stream, values: Finder) -> Iterator[Found]:
 
 
 def _overlaps(taken: list[tuple[int, int]], place: tuple[int, int]) -> bool:
-    """Whether a place overlaps one of others, which are in order."""
+    """Whether a place overlaps one of the others, which are in order."""
     at = bisect_left(taken, (place[1], 0)) - 1
     return at >= 0 and taken[at][1] > place[0]
 
@@ -544,7 +544,7 @@ def _depth(first: Leaf) -> int:
 
 
 def _in_pieces(stream: _Stream, values: Finder, depth: int) -> Iterator[Found]:
-    """Names that begin in one text and end in another."""
+    """Names that begin in one text and end in a later one."""
     starts = list(accumulate((len(leaf.text.data) for leaf, _ in stream), initial=0))
     whole = b"".join(leaf.text.data for leaf, _ in stream)
     for span in values.find(whole):
@@ -569,13 +569,13 @@ def renamed(
     found: Iterable[Found],
     name_of: Callable[[Found], bytes | None],
 ) -> tuple[bytes, tuple[int, ...]]:
-    """An answer with other names, and the lengths of its pieces, cut where they were cut.
+    """Rename names in an answer; return the new body and the new lengths of its pieces.
 
     Args:
         body: the answer.
-        lengths: of its pieces.
+        lengths: the lengths of its pieces.
         found: the names in it.
-        name_of: what takes the place of a name; None leaves it as it is.
+        name_of: gives the replacement for a name; None keeps the name.
     """
     edits: list[tuple[int, int, bytes]] = []
     for one in found:
@@ -602,9 +602,9 @@ def renamed(
 def moved(
     body: bytes, found: Sequence[Found], name_of: Callable[[Found], bytes | None]
 ) -> list[Found]:
-    """The names of an answer where they are in ``body``, which is ``renamed`` by ``name_of``.
+    """The names of an answer at their new places in ``body``, the result of ``renamed``.
 
-    Their values are read there.
+    Their values are read from ``body``.
     """
     lengths: list[tuple[int, int, int, int]] = []
     for number, one in enumerate(found):
@@ -635,7 +635,7 @@ def _read(body: bytes, places: Iterable[tuple[int, int]], depth: int) -> bytes:
 
 
 def _new_lengths(lengths: Iterable[int], edits: list[tuple[int, int, bytes]]) -> Iterator[int]:
-    """A cut within a name lies as far within what took its place, at most at its end."""
+    """A cut inside a name moves to the same offset in its replacement, at most to its end."""
     shift = index = last = 0
     for cut in accumulate(lengths):
         while index < len(edits) and edits[index][1] <= cut:

@@ -1,8 +1,8 @@
-"""Which question continues which: what binds the questions of a conversation together.
+"""Decide which question continues which, to tell conversations apart.
 
-A question continues the last entry of whose answer it holds a name that this answer brought
-(``previous_response_id``, the id of a tool call); without such a name the longest question before
-it whose turns are the first turns of its own.
+An answer can bring a new name (``previous_response_id``, the id of a tool call). A question that
+holds such a name continues the last entry that brought one of them. Without such a name it
+continues the longest earlier question whose turns are its own first turns.
 """
 
 from __future__ import annotations
@@ -23,15 +23,14 @@ Name = tuple[str, int]
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """How an entry hangs together with those before it; entries are indices.
+    """How an entry is connected with earlier ones; entries are indices.
 
     Attributes:
-        names: in its question.
+        names: names in its question.
         born: names that its answer brought.
-        returned: names in its question that answers brought, and which entry it was.
-        before: the last entry whose turns are the longest first turns of its own.
-        stray: the entry whose answer it goes on with, where that is none of those whose turns are
-            its own.
+        returned: names in its question that came from answers, each with the entry that brought it.
+        before: the last entry whose turns are the longest first turns of this one.
+        stray: the entry whose answer it continues, if that entry's turns are not among its own.
     """
 
     names: frozenset[Name]
@@ -42,12 +41,12 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def parent(self) -> int | None:
-        """The entry that it continues."""
+        """The entry that this one continues."""
         return max(self.returned.values()) if self.returned else self.before
 
 
 class _SameTurns:
-    """Entries with the same turns: which they are, and all names in their questions."""
+    """Entries with the same turns, and all names in their questions."""
 
     def __init__(self) -> None:
         self.entries: set[int] = set()
@@ -56,7 +55,7 @@ class _SameTurns:
 
 
 def links(recorded: Recorded, rules: Rules) -> list[Link]:
-    """For each entry how it hangs together with those before it."""
+    """The links of all entries, in order."""
     born_in: dict[Name, int] = {}
     by_turns: dict[tuple[str, str, bytes], _SameTurns] = {}
     found: list[Link] = []
@@ -97,7 +96,7 @@ def _stray(returned: dict[Name, int], before: _SameTurns) -> int | None:
 
 
 class Conversations:
-    """Which entry of a conversation comes next."""
+    """Finds the next entry of a conversation."""
 
     def __init__(self, recorded: Recorded, rules: Rules) -> None:
         self._first: list[int] = []
@@ -109,7 +108,7 @@ class Conversations:
             self._entries.setdefault(first, []).append(index)
 
     def next(self, index: int, is_served: Callable[[int], bool]) -> int:
-        """The first entry of the conversation of ``index`` that was not served, as it was not."""
+        """The first unserved entry of the conversation of ``index``, which is itself unserved."""
         first = self._first[index]
         at = self._at.get(first, 0)
         while is_served(self._entries[first][at]):
@@ -119,7 +118,7 @@ class Conversations:
 
 
 def _prefixes(body: bytes, rules: Rules) -> list[bytes]:
-    """Digests of the first turn, of the first two, and so on."""
+    """Digests of the first turn, of the first two turns, and so on."""
     digest = hashlib.sha256()
     prefixes: list[bytes] = []
     for turn in _turns(body, rules):
@@ -153,7 +152,6 @@ def _member(body: bytes, node: Node | None, step: Step) -> Node | None:
 
 
 def _unmarked(body: bytes, node: Node) -> Iterator[bytes]:
-    """A turn without the marks."""
     if not any(mark in body[node.start : node.end] for mark in _MARKS):
         yield body[node.start : node.end]
     elif node.kind == "object":

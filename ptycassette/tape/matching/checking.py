@@ -1,7 +1,7 @@
-"""Whether a tape can be trusted to answer: it is played to itself once before it is published.
+"""Check before publishing whether a tape can be trusted: play it to itself once.
 
-A *blocking* finding means that the tape could answer wrongly, or cannot be played at all. Others
-are for people: what looks as if it would be another value in another run, and is not declared.
+A *blocking* finding means that the tape could give a wrong answer or cannot be played at all. The
+other findings are for people: undeclared values that look as if they change from run to run.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ Kind = Literal[
 
 
 class TapeFinding(msgspec.Struct, frozen=True):
-    """Something about an entry.
+    """A problem with one entry.
 
     ``kind`` is
 
-    - ``changed``: the question is not the one that its key was made of;
-    - ``unplayable``: played to itself, the tape does not answer this question;
-    - ``ambiguous``: another question, asked at the same time, is equal and has another answer;
-    - ``lookalike``: another question, asked at the same time, differs only in names of its own and
-      has another answer; where these names are others, neither is answered;
-    - ``too-early``: it holds a name that only a later answer brings;
-    - ``stray``: it continues an answer that another conversation was given;
-    - ``undeclared``: a value looks volatile, and no rule says so.
+    - ``changed``: the question no longer matches its key;
+    - ``unplayable``: the tape does not answer this question when it is played to itself;
+    - ``ambiguous``: a concurrent question is equal but has a different answer;
+    - ``lookalike``: a concurrent question differs only in its own names and has a different answer;
+      if these names change, neither is answered;
+    - ``too-early``: the question holds a name that only a later answer brings;
+    - ``stray``: the question continues an answer that belongs to another conversation;
+    - ``undeclared``: a value looks volatile, and no rule declares it.
     """
 
     kind: Kind
@@ -61,10 +61,10 @@ class TapeCheck(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a check.
 
     Attributes:
-        findings: what is wrong, and what may be.
-        unchecked: why it was not checked to its end; empty if it was.
-        fingerprint: that of the tape; empty if it was not checked.
-        fingerprint_version: what it covers (``_fingerprint``).
+        findings: certain and possible problems.
+        unchecked: why the check did not finish; empty if it did.
+        fingerprint: the fingerprint of the tape; empty if the check did not finish.
+        fingerprint_version: the scheme of the fingerprint (``_fingerprint``).
     """
 
     findings: tuple[TapeFinding, ...] = ()
@@ -81,16 +81,16 @@ def check_tape(
     day: str | None = None,
     in_time: Callable[[], bool] = lambda: True,
 ) -> TapeCheck:
-    """What is wrong with a tape, and what may be.
+    """Check a tape for certain and possible problems.
 
-    Memory is bounded by the largest question, and by the names in the answers.
+    Memory is bounded by the largest question and by the names in the answers.
 
     Args:
         exchanges: the tape, in order.
-        rules: those that it was recorded with.
-        key: of the cassette.
-        day: of the recording (``2026-11-24``), to find dates that are not declared.
-        in_time: asked now and then; the check ends early when it says no.
+        rules: the rules that it was recorded with.
+        key: the key of the cassette.
+        day: the date of the recording (``2026-11-24``), to find undeclared dates.
+        in_time: called now and then; the check ends early when it returns False.
     """
     large = [one.entry for one in exchanges if answer_length(one) > MOST_SEARCHED]
     found: list[TapeFinding] = []
@@ -108,15 +108,15 @@ def check_tape(
 
 
 def published_fingerprint(facts: Mapping[str, Any], rules: Rules) -> tuple[str, int]:
-    """The fingerprint that a manifest has for its tape by these rules, and its version.
+    """The fingerprint and its version that a manifest has for its tape under these rules.
 
     Args:
         facts: ``optional.tape`` of the manifest.
-        rules: those that the tape is matched by now.
+        rules: the rules that match the tape now.
 
     Returns:
-        An empty text and the newest version where the fingerprint is not known: the tape was not
-        checked to its end, it was checked by other rules, or the version is newer than this code.
+        An empty text and the newest version if there is no usable fingerprint: the check did not
+        finish, other rules were used, or the version is newer than this code.
     """
     version = facts.get("fingerprint_version", 1)
     known = facts.get("rules_digest") == rules.digest and version in range(
@@ -134,10 +134,10 @@ def tape_damage(
     facts: Mapping[str, Any],
     fingerprint: str = "",
 ) -> list[str] | None:
-    """What in a tape is not as it was published; None where its fingerprint is not known.
+    """Describe how a tape differs from what was published; None if its fingerprint is unknown.
 
-    ``fingerprint`` is that of the tape in the version of ``facts``, without draws, where the caller
-    has computed it already.
+    ``fingerprint`` is the fingerprint of the tape in the version of ``facts``, without draws, if
+    the caller has already computed it.
     """
     published, version = published_fingerprint(facts, rules)
     if not published:
@@ -154,7 +154,7 @@ def tape_damage(
 def changed_questions(
     exchanges: Sequence[TapeExchange], rules: Rules, *, key: bytes
 ) -> Iterator[TapeFinding]:
-    """The questions that are not those that their keys were made of."""
+    """A finding for each question that no longer matches its key."""
     yield from filter(None, _changed(Recorded(exchanges, rules), rules, key))
 
 
@@ -167,7 +167,7 @@ def _findings(
     day: str | None,
     proved: bool,
 ) -> Iterator[TapeFinding | None]:
-    """The findings, and None now and then in between."""
+    """Yields None now and then, so that the caller can stop the check."""
     recorded = matcher.recorded
     for index in range(len(exchanges)):  # the slow part: names in answers are looked for once
         recorded.found(index)
@@ -191,7 +191,7 @@ def tape_fingerprint(
     draws: Sequence[Draw] = (),
     version: int = NEWEST_FINGERPRINT,
 ) -> str:
-    """The fingerprint of a run that asks all that was recorded and is served all of it."""
+    """The fingerprint of a run that asks every recorded question and gets every recorded answer."""
     matcher = Matcher(exchanges, rules, key=key, fingerprint_version=version)
     for index in range(len(exchanges)):
         matcher.ask_again(index)
@@ -225,7 +225,7 @@ def _played(matcher: Matcher, *, proved: bool) -> Iterator[TapeFinding | None]:
 
 
 def _ambiguous(recorded: Recorded, rules: Rules) -> Iterator[TapeFinding | None]:
-    """Equal questions that overlap in time; of others the order says which is which."""
+    """Equal questions that overlap in time. Without an overlap their order tells them apart."""
     until = last_overlaps([exchange.entry for exchange in recorded.exchanges])
     under_way: dict[object, _UnderWay] = {}
     for index, exchange in enumerate(recorded.exchanges):
@@ -244,14 +244,14 @@ def _ambiguous(recorded: Recorded, rules: Rules) -> Iterator[TapeFinding | None]
 
 
 class _UnderWay:
-    """Of equal questions the one that is under way longest, and of those answered otherwise."""
+    """Among equal questions, the one that ends last, and the last one with a different answer."""
 
     def __init__(self, index: int, until: int) -> None:
         self.index, self.until = index, until
         self._other: tuple[int, int] | None = None
 
     def add(self, index: int, until: int, recorded: Recorded) -> int | None:
-        """Count one in; returns one that is under way and answered otherwise."""
+        """Add a question; return one that overlaps it and has a different answer."""
         alike = recorded.answer_form(index) == recorded.answer_form(self.index)
         found: int | None = self.index
         if alike:
@@ -267,7 +267,7 @@ class _UnderWay:
 
 
 def _lookalike(recorded: Recorded, rules: Rules) -> Iterator[TapeFinding | None]:
-    """Questions that overlap, differ only in names of their own, and are answered otherwise."""
+    """Overlapping questions that differ only in their own names and have different answers."""
     for one in dict.fromkeys(Lookalikes(recorded, rules).groups):
         yield None
         for index in one.differing():

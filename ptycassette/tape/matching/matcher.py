@@ -1,18 +1,18 @@
-"""Matches the questions of a run against a tape, and renames the answers.
+"""Match the questions of a run against a tape, and rename the answers.
 
-A question is a hit only if one renaming of volatile tokens, one to one and the same over the whole
-run, makes it equal to a recorded question that was not used yet:
+A question is a hit only if one renaming of volatile tokens makes it equal to an unused recorded
+question. The renaming is one to one and the same over the whole run. Three conditions:
 
-1. its key is that of the recorded question (``question``), so all but its tokens is equal;
-2. its tokens fit to what is bound (``_binding``). Names in answers are bound when they are served,
-   so what was served must come back, which tells concurrent conversations apart;
-3. its masked values are the recorded ones, as far as the tape has digests of them (``_masked``).
+1. Its key equals that of the recorded question (``question``): all but its tokens is equal.
+2. Its tokens agree with existing bindings (``_binding``). Names in answers are bound when they are
+   served, so a served name must come back; this tells concurrent conversations apart.
+3. Its masked values are the recorded ones, if the tape has digests of them (``_masked``).
 
-Of several that fit, one with the very values of the question is the hit, else the first recorded
-one, and it is used once. If these are lookalikes with different answers (``_lookalikes``) there is
-no hit. Nothing else ever serves an answer. A miss serves nothing and uses nothing up.
+If several entries fit, the hit is one with exactly the question's values, else the first in the
+recording; it is used once. If they are lookalikes with different answers (``_lookalikes``), there
+is no hit. Only a hit serves an answer; a miss serves nothing and uses nothing up.
 
-One matcher is for one run and one thread.
+Use one matcher for one run and one thread.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from ptycassette.tape.matching.question import (
     question_key,
 )
 
-# The fingerprint of a run: what was asked and what was served, by names instead of values.
+# The fingerprint of a run: its questions and answers, with names instead of values.
 
 
 NEWEST_FINGERPRINT = 2
@@ -64,11 +64,11 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     """An answer as it was served.
 
     Attributes:
-        entry: whose end it has.
-        status: None where no answer began.
-        headers: as they were sent, each with the names in it.
-        pieces: of the body.
-        names: in the body.
+        entry: the entry that was served last.
+        status: None if no answer began.
+        headers: the headers as sent, each with the names in it.
+        pieces: the pieces of the body.
+        names: the names in the body.
     """
 
     entry: TapeEntry
@@ -79,11 +79,11 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fingerprint:
-    """Adds up exchanges in the order in which they happened.
+    """Digests exchanges in the order in which they happened.
 
     Args:
         recorded: the tape.
-        rules: by which it is matched.
+        rules: the rules that match it.
         version: 1, or 2 for a tape that was published with it.
     """
 
@@ -97,13 +97,13 @@ class Fingerprint:
     def add(
         self, index: int, asked: tuple[str, Skeleton], served: Served, binding: Binding
     ) -> None:
-        """Note an exchange: which entry it was, what was asked, what was served.
+        """Add an exchange: its entry, its question and the answer that was served.
 
         Args:
-            index: of the entry.
+            index: the entry.
             asked: key and skeleton of the question.
             served: the answer.
-            binding: what the names in both stand for.
+            binding: the values of the names in both.
         """
         key, skeleton = asked
         names = [
@@ -137,7 +137,7 @@ class Fingerprint:
         self._exchanges.append((index, content.digest()))
 
     def _found(self, served: Served, body: bytes, binding: Binding) -> list[Found]:
-        """The names in an answer, as version 1 looks for them."""
+        """The names in an answer, found as version 1 does."""
         values = self._recorded.live_values(binding)
         if len(body) > MOST_SEARCHED:
             return []
@@ -149,7 +149,7 @@ class Fingerprint:
         )
 
     def digest(self, draws: Sequence[Draw]) -> str:
-        """SHA-256 (hex) of all that was added, and of draws."""
+        """SHA-256 (hex) of everything that was added, and of draws."""
         continued = links(self._recorded, self._rules)
         chained: dict[int, bytes] = {}
         for index, content in self._exchanges:
@@ -165,16 +165,16 @@ class Fingerprint:
 
 Names = tuple[int, ...]
 Known = Sequence[int | None]
-"""For each token of a question the name of its value; None for one that stands for nothing yet."""
+"""For each token of a question the name of its value; None if it has no name yet."""
 
 
 def names_of(entry: TapeEntry, rules: Rules) -> Names:
-    """The names of an entry's tokens, without those that may differ each time."""
+    """The names of an entry's tokens, except those that may differ each time."""
     return tuple(one.name for one in entry.tokens if not rules.type_of(one.type).measured)
 
 
 def types_of(entry: TapeEntry, rules: Rules) -> tuple[str, ...]:
-    """The types of these tokens."""
+    """The types of the tokens that ``names_of`` returns."""
     return tuple(one.type for one in entry.tokens if not rules.type_of(one.type).measured)
 
 
@@ -199,12 +199,12 @@ class _Equal:
 
 
 class Waiting:
-    """What a tape has left.
+    """The entries of a tape that were not served yet.
 
     Args:
-        entries: all of it.
-        rules: by which it is matched.
-        taken: whether a name (type, name) stands for something, so that no other value can.
+        entries: all entries.
+        rules: the rules that match them.
+        taken: whether a name (type, name) is already bound, so that no other value can take it.
     """
 
     def __init__(
@@ -223,11 +223,11 @@ class Waiting:
             equal.order.append(index)
 
     def serve(self, index: int) -> None:
-        """Use an entry up."""
+        """Mark an entry as served."""
         self._served[index] = 1
 
     def is_served(self, index: int) -> bool:
-        """Whether it was."""
+        """Whether an entry was served."""
         return bool(self._served[index])
 
     def left(self) -> list[int]:
@@ -235,7 +235,7 @@ class Waiting:
         return [index for index, served in enumerate(self._served) if not served]
 
     def first(self, key: str) -> int | None:
-        """The first entry with a key that was not served."""
+        """The first unserved entry with a key."""
         equal = self._equal.get(key)
         if equal is None:
             return None
@@ -243,20 +243,20 @@ class Waiting:
         return equal.order[equal.at] if equal.at < len(equal.order) else None
 
     def count(self, key: str) -> int:
-        """How many entries with a key there are, served or not."""
+        """How many entries have this key, served or not."""
         equal = self._equal.get(key)
         return 0 if equal is None else len(equal.order)
 
     def has_others(self, key: str) -> bool:
-        """Whether entries with a key differ in their names."""
+        """Whether the entries with this key differ in their names."""
         equal = self._equal.get(key)
         return equal is not None and len(equal.alike) > 1
 
     def fitting(self, key: str, known: Known, values: Sequence[object]) -> Iterator[int]:
-        """The entries that fit to a question, in order.
+        """The entries that fit a question, in order.
 
         Args:
-            key: of the question.
+            key: the key of the question.
             known: the names of its values.
             values: the values, with their types.
         """
@@ -305,7 +305,7 @@ class Waiting:
 
 
 def place_of(known: Known, values: Sequence[object]) -> Names:
-    """Where the entries that fit to a question are in a table."""
+    """The place in a table of the entries that fit a question."""
     first: dict[object, int] = {}
     return tuple(
         ~first.setdefault(value, number) if name is None else name
@@ -314,25 +314,25 @@ def place_of(known: Known, values: Sequence[object]) -> Names:
 
 
 def place_in(names: Names, types: Sequence[str], mask: Sequence[bool]) -> Names:
-    """Where an entry is in the table of a mask."""
+    """The place of an entry in the table of a mask."""
     values = list(zip(types, names, strict=True))
     known = [name if there else None for name, there in zip(names, mask, strict=True)]
     return place_of(known, values)
 
 
-# Questions that only a name tells apart: which of them came first in another run is chance.
+# Questions that differ only in a name: their order in another run is chance.
 
 
 _APART = frozenset((SECRET, *DECLARED_TYPES))
-"""Types whose values tell questions apart by themselves."""
+"""Types whose values distinguish questions by themselves."""
 
 
 class Group:
-    """Entries of which each could be asked, and answered, in the place of the others.
+    """Entries that could be asked and answered in place of each other.
 
     Attributes:
         entries: their indices, in order.
-        look: what is equal in them.
+        look: what their questions have in common.
     """
 
     def __init__(self, recorded: Recorded, rules: Rules, look: tuple[object, object]) -> None:
@@ -348,23 +348,23 @@ class Group:
         """Whether a question that looks like these could be in the place of one of them.
 
         Args:
-            index: of the question.
-            known: those of its names that were there before it.
+            index: the question.
+            known: those of its names that existed before it.
         """
         return self._until >= index or self._known != {known}
 
     def add(self, index: int, known: Names, until: int) -> None:
-        """Count one in. ``until`` is the last entry that it overlaps."""
+        """Add an entry. ``until`` is the last entry that it overlaps."""
         self.entries.append(index)
         self._known.add(known)
         self._until = max(self._until, until)
 
     def are_mixed(self, mask: tuple[bool, ...], place: Names) -> bool:
-        """Whether those that fit to a question have answers that differ in more than names.
+        """Whether the entries that fit a question have answers that differ in more than names.
 
         Args:
             mask: which names of the question are certain.
-            place: where it is in the table of that mask.
+            place: the place of the entries in the table of that mask.
         """
         if len(self.entries) == 1:
             return False
@@ -392,14 +392,14 @@ class Lookalikes:
     """The lookalikes of a tape.
 
     Attributes:
-        groups: for each entry the group that it is in; alone where nothing looks like it.
-        brought: the names (type, name) that an answer had first.
+        groups: the group of each entry; an entry without lookalikes has a group of its own.
+        brought: the names (type, name) that first appeared in an answer.
     """
 
     def __init__(self, recorded: Recorded, rules: Rules) -> None:
         self._rules = rules
         self._looks: dict[tuple[str, int], tuple[Group, str, int]] = {}
-        """What tells a name apart."""
+        """The properties that distinguish a name."""
         self._asked: Counter[tuple[str, Names]] = Counter()
         self.groups: list[Group] = []
         self.brought: set[tuple[str, int]] = set()
@@ -429,16 +429,16 @@ class Lookalikes:
             self._answer(recorded, index, group)
 
     def _beginnings(self, what: object, pairs: list[tuple[str, int]]) -> Iterable[Group]:
-        """The groups of equal questions that had some of these names first."""
+        """The groups of equal questions in which some of these names first appeared."""
         found = (self._looks[pair][0] for pair in pairs if pair in self._looks)
         return dict.fromkeys(group for group in found if group.look[0] == what)
 
     def _look(
         self, what: object, pairs: list[tuple[str, int]], within: Group | None
     ) -> tuple[tuple[object, object], Names]:
-        """What tells a question apart, without the names that are its own, and the other names.
+        """The look of a question without its own names, and its other names.
 
-        Names that ``within`` had first are its own, too.
+        Names that first appeared in ``within`` count as its own, too.
         """
         first: dict[tuple[str, int], int] = {}
         look: list[object] = []
@@ -465,7 +465,7 @@ class Lookalikes:
 
 
 def last_overlaps(entries: Sequence[TapeEntry]) -> list[int]:
-    """For each entry the last one that was asked before it was answered; its own where none was."""
+    """For each entry the last one that was asked before it was answered, or the entry itself."""
     found: list[int] = []
     for index, entry in enumerate(entries):
         low, high = index, len(entries) - 1
@@ -480,10 +480,10 @@ def last_overlaps(entries: Sequence[TapeEntry]) -> list[int]:
 
 
 def _overlaps(first: TapeEntry, second: TapeEntry) -> bool:
-    """Whether a question was asked before one in front of it was answered.
+    """Whether ``second`` was asked before ``first`` was answered.
 
-    A client that has all of an answer, wants no more of it, or has read that it is an error, can
-    ask again before the end of the exchange is noted.
+    A client can ask again before the end of the exchange is noted: when it has the whole answer,
+    wants no more of it, or has read that it is an error.
     """
     if first.end_seq is not None and first.end_seq <= second.seq:
         return False
@@ -506,10 +506,10 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a question, in the names of this run.
 
     Attributes:
-        entry: what is served.
-        status: None where no answer began; ``entry.outcome`` says what happened instead.
-        headers: of the answer; ``content-length`` is that of the new body.
-        pieces: of the body, unpacked, cut where they were cut.
+        entry: the entry that is served.
+        status: None if no answer began; ``entry.outcome`` gives the reason.
+        headers: the headers of the answer; ``content-length`` is that of the new body.
+        pieces: the unpacked body, cut at the recorded places.
     """
 
     entry: TapeEntry
@@ -519,7 +519,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Renaming(msgspec.Struct, frozen=True):
-    """A value of the recording, as it is stored, and what stands for it in this run."""
+    """A stored value of the recording, and the value that takes its place in this run."""
 
     type: str
     recorded: str
@@ -527,20 +527,19 @@ class Renaming(msgspec.Struct, frozen=True):
 
 
 class Matcher:
-    """Answers from a tape.
+    """Answers questions from a tape.
 
     Attributes:
-        recorded: what is known of it.
+        recorded: the tape with its names.
 
     Args:
         exchanges: the tape.
-        rules: those that it was recorded with.
-        key: of the cassette.
+        rules: the rules that it was recorded with.
+        key: the key of the cassette.
         declared: values of this run: ``cwd``, ``home``, ``tmp``.
-        strict: whether the questions of one conversation come in their recorded order, also
-            where another order would do.
-        compare_secrets: whether masked values must be the recorded ones.
-        fingerprint_version: of the tape's own fingerprint, which that of the run is to be.
+        strict: require the recorded order within a conversation, even if another order would work.
+        compare_secrets: require that masked values are the recorded ones.
+        fingerprint_version: the version of the tape's own fingerprint; the run's uses the same.
     """
 
     def __init__(
@@ -568,11 +567,11 @@ class Matcher:
         self._bind_declared(declared or {})
 
     def _is_taken(self, type_: str, name: int) -> bool:
-        """Whether a name stands for a value, or can stand for none but its own."""
+        """Whether a name is bound to a value, or can only have its own value."""
         return self._binding.value(type_, name) is not None or self._masked.is_fixed(type_, name)
 
     def _bind_declared(self, declared: Mapping[str, str]) -> None:
-        """Bind what both runs have one of, so that answers can be renamed from the start."""
+        """Bind the declared values of both runs, so that answers can be renamed from the start."""
         for type_ in DECLARED_TYPES:
             name = self.recorded.only_name(type_)
             if name is not None and type_ in declared:
@@ -590,9 +589,9 @@ class Matcher:
         return self._ask(question, skeleton, key)
 
     def masked_as_recorded(self, question: Question) -> Iterator[Question]:
-        """A question without masks, masked where recorded ones are that were not asked for yet.
+        """Yield an unmasked question with the masks of recorded questions that were not asked yet.
 
-        The recorder may have known secrets that nothing in one question gives away.
+        The recorder may have had secrets that cannot be recognised from one question alone.
         """
         exchanges = self.recorded.exchanges
 
@@ -614,8 +613,8 @@ class Matcher:
     def ask_again(self, index: int, *, proved: bool = True) -> Hit | Miss:
         """The answer to a recorded question, asked in the names of the recording.
 
-        ``proved``: whether it is served and counts for the fingerprint; without that no answer is
-        read, but for names.
+        If ``proved``, it is served and counts for the fingerprint; otherwise only the names of the
+        answer are read.
         """
         exchange = self.recorded.exchanges[index]
         skeleton = Skeleton(b"", self.recorded.tokens(index))
@@ -630,7 +629,7 @@ class Matcher:
         )
 
     def _bind_secrets(self, skeleton: Skeleton) -> None:
-        """Bind the masked values of a question that the digests of the tape recognise."""
+        """Bind the masked values of a question that the tape's digests recognise."""
         for token in skeleton.tokens:
             if token.type == SECRET and self._binding.name(SECRET, token.value) is None:
                 name = self._masked.name(SECRET, token.value)
@@ -665,11 +664,11 @@ class Matcher:
         return self._misses.of(question, skeleton, left, obstacle, used_up=asked)
 
     def _candidates(self, key: str, skeleton: Skeleton, names: Names | None) -> Iterator[int]:
-        """The entries that a question may be, the most likely first.
+        """The entries that can match a question, the most likely first.
 
-        One with the very values of the question comes before others. Of lookalikes with different
-        answers there is none: nothing shows which one is meant. ``names`` are those of a recorded
-        question.
+        Entries with exactly the question's values come first. Lookalikes with different answers
+        yield no candidate, because the question does not show which one it means. ``names`` are the
+        names of a recorded question.
         """
         tokens = [one for one in skeleton.tokens if not self._rules.type_of(one.type).measured]
         values = [(one.type, one.value) for one in tokens]
@@ -687,7 +686,7 @@ class Matcher:
         yield from self._unmistakable(key, known, values)
 
     def _same(self, type_: str, value: bytes) -> int | None:
-        """The name of a value that is the recorded one, unless that stands for another."""
+        """The recorded name of a value, unless that name is bound to another value."""
         name = self.recorded.known_name(type_, value)
         if name is None and type_ != SECRET:
             name = self._masked.name(type_, value)
@@ -712,7 +711,7 @@ class Matcher:
             yield index
 
     def _is_certain(self, value: tuple[str, bytes], name: int | None) -> bool:
-        """Whether a value has its name by itself, and not because of what was served before."""
+        """Whether the name of a value follows from the value alone, not from earlier answers."""
         type_, text = value
         if type_ in DECLARED_TYPES or self._masked.is_fixed(type_, name or 0):
             return True
@@ -726,7 +725,7 @@ class Matcher:
         return Lookalikes(self.recorded, self._rules)
 
     def _pairs(self, index: int, skeleton: Skeleton) -> list[Pair]:
-        """What the tokens of a question stand for, if it is the entry."""
+        """The bindings that the tokens of a question need if it is this entry."""
         recorded = self.recorded.exchanges[index].entry.tokens
         return [
             Pair(token.type, old.name, token.value)
@@ -735,7 +734,7 @@ class Matcher:
         ]
 
     def _why_not(self, index: int, skeleton: Skeleton) -> str:
-        """Why an entry with an equal key, of which no name is bound otherwise, is no hit."""
+        """Why an entry is not a hit although its key is equal and no name conflicts."""
         pairs = self._pairs(index, skeleton)
         conflict = self._binding.conflict(pairs)
         if conflict is not None and conflict.type != SECRET:
@@ -758,7 +757,7 @@ class Matcher:
         )
 
     def _born(self, found: list[Found], pairs: list[Pair]) -> list[Pair]:
-        """The names of an answer that stand for nothing yet: they are served as they are."""
+        """The names of an answer that are not bound yet; they are served unchanged."""
         bound = {(pair.type, pair.name) for pair in pairs}
         born: list[Pair] = []
         for one in found:
@@ -771,7 +770,7 @@ class Matcher:
         return born
 
     def _obstacle(self, index: int, pairs: list[Pair]) -> str | None:
-        """Why an entry with an equal key is no hit."""
+        """Why an entry with an equal key is not a hit."""
         conflict = self._binding.conflict(pairs)
         if conflict is not None:
             return self._misses.conflict(conflict, self._binding)
@@ -783,7 +782,7 @@ class Matcher:
         return None
 
     def _hit(self, index: int, pairs: list[Pair], *, served: bool) -> tuple[Hit, Served]:
-        """Use an entry up. Its answer, empty unless it is ``served``."""
+        """Use an entry up and return its answer, which is empty unless ``served``."""
         entry = self.recorded.exchanges[index].entry
         self._binding.add(pairs)
         self._waiting.serve(index)
@@ -815,7 +814,7 @@ class Matcher:
     def _headers(
         self, entry: TapeEntry, length: int
     ) -> tuple[tuple[str, bytes, Sequence[Found]], ...]:
-        """The headers of an answer of this length, and the names in them."""
+        """The headers of an answer with a body of ``length`` bytes, and the names in them."""
         made: list[tuple[str, bytes, Sequence[Found]]] = []
         for name, value in () if entry.answer is None else entry.answer.headers:
             if name == "content-length":
@@ -838,13 +837,13 @@ class Matcher:
     def uncompared(self) -> tuple[int, ...]:
         """The entries that were served although a masked value in them could not be compared.
 
-        The tape has no digest of it: it could be guessed, the recording is an old one, or
-        secrets are not to be compared.
+        This happens if the tape has no digest of the value (it could be guessed, or the recording
+        is an old one), or if secrets are not to be compared.
         """
         return tuple(sorted(self._uncompared))
 
     def renamings(self) -> tuple[Renaming, ...]:
-        """What is called otherwise in this run, in the order in which it was met."""
+        """The values that differ in this run, in the order in which they were met."""
         changed: list[Renaming] = []
         for pair in self._binding.pairs():
             recorded = self.recorded.text(pair.type, pair.name)
@@ -859,18 +858,18 @@ class Matcher:
         return tuple(changed)
 
     def fingerprint(self, draws: Sequence[Draw] = ()) -> str:
-        """What this run asked and was served, and the draws that it was served.
+        """The fingerprint of this run's questions, the answers served and the draws served.
 
-        It is equal to ``tape_fingerprint`` if it was all of the tape.
+        It equals ``tape_fingerprint`` if the run used the whole tape.
         """
         return self._fingerprint.digest(draws)
 
 
 def _length(entry: TapeEntry, recorded: str, served: int) -> str:
-    """What ``content-length`` is for an answer of another length.
+    """The value of ``content-length`` for an answer whose length has changed.
 
-    It stays where it is about a body that was not sent, and an answer that was broken off stays
-    shorter than it says.
+    It is unchanged if the body was not sent. An answer that was broken off stays shorter than its
+    header promises.
     """
     status = None if entry.answer is None else entry.answer.status
     if entry.method == "HEAD" or status == HTTPStatus.NOT_MODIFIED:

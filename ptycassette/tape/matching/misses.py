@@ -1,7 +1,7 @@
-"""What a miss says: the recorded question that is nearest, and where it differs.
+"""Explain a miss: find the nearest recorded question, and show where it differs.
 
-This is for people. Nothing here decides what is served, and all texts are scrubbed: volatile tokens
-and secrets are shown by their types.
+The explanation is for people and never decides which answer is served. All texts are scrubbed:
+volatile tokens and secrets are shown by their types.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from ptycassette.tape.matching.question import (
     shown_path,
 )
 
-# The renaming: which live value stands for which recorded one, one to one, over the whole run.
+# The renaming of recorded values to live ones, one to one, over the whole run.
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """A name of the recording (see ``VolatileToken``), and the value that stands for it live."""
+    """A name of the recording (see ``VolatileToken``), and its value in this run."""
 
     type: str
     name: int
@@ -45,14 +45,14 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 class Binding:
-    """Pairs, no two of which have the same name, or the same value, in one type."""
+    """Pairs in which each name has one value, and each value one name, within a type."""
 
     def __init__(self) -> None:
         self._values: dict[tuple[str, int], bytes] = {}
         self._names: dict[tuple[str, bytes], int] = {}
 
     def conflict(self, pairs: Iterable[Pair]) -> Pair | None:
-        """The first pair that does not fit to those there are, or to those before it."""
+        """The first pair that contradicts a bound pair or an earlier one of ``pairs``."""
         values: dict[tuple[str, int], bytes] = {}
         names: dict[tuple[str, bytes], int] = {}
         for pair in pairs:
@@ -72,11 +72,11 @@ class Binding:
             self._names[pair.type, pair.value] = pair.name
 
     def value(self, type_: str, name: int) -> bytes | None:
-        """What stands for a name."""
+        """The value that is bound to a name."""
         return self._values.get((type_, name))
 
     def name(self, type_: str, value: bytes) -> int | None:
-        """What a value stands for."""
+        """The name that a value is bound to."""
         return self._names.get((type_, value))
 
     def pairs(self) -> list[Pair]:
@@ -84,22 +84,22 @@ class Binding:
         return [Pair(type_, name, value) for (type_, name), value in self._values.items()]
 
 
-# What a matcher knows of a tape: its questions as they are stored, and the names in it.
+# A tape for a matcher: its stored questions, and the names in it.
 
 
 _SHORTEST_NAME = 6
-"""Of a name that is looked for in answers: shorter ones stand there by chance."""
+"""The shortest name that is looked for in answers; shorter ones occur there by chance."""
 MOST_SEARCHED = 16 << 20
-"""Bytes of an answer in which names are looked for; it takes half a second each MB. The longest
-answers of models are a hundred times smaller: what is larger is a file, served as it is."""
+"""The longest answer that is searched for names; a search takes half a second for each MB. The
+longest answers of models are a hundred times smaller: a longer one is a file, served unchanged."""
 
 
 class TapeExchange(Protocol):
-    """A recorded question with its answer, as a reader of cassettes hands them out."""
+    """A recorded question with its answer, as a cassette reader returns it."""
 
     @property
     def entry(self) -> TapeEntry:
-        """Its line."""
+        """Its line in the index of the tape."""
         ...
 
     def question(self) -> bytes:
@@ -112,7 +112,7 @@ class TapeExchange(Protocol):
 
 
 def question_of(exchange: TapeExchange) -> Question:
-    """A question as it is stored; its tokens are those of the entry."""
+    """A question as stored; its tokens are those of the entry."""
     entry = exchange.entry
     return Question(
         kind=entry.kind,
@@ -133,14 +133,14 @@ def question_of(exchange: TapeExchange) -> Question:
 
 
 class Recorded:
-    """A tape.
+    """A tape with its names.
 
     Attributes:
-        compared: the headers that count.
+        compared: the headers that are compared.
 
     Args:
-        exchanges: all of it, in order.
-        rules: which were used when it was recorded, and maybe more.
+        exchanges: the whole tape, in order.
+        rules: the rules that it was recorded with, possibly with more.
     """
 
     def __init__(self, exchanges: Sequence[TapeExchange], rules: Rules) -> None:
@@ -173,10 +173,10 @@ class Recorded:
             return
         self._texts.setdefault((token.type, token.name), text)
         if self._names.setdefault((token.type, text), token.name) != token.name:
-            self._names[token.type, text] = None  # two values that are masked alike
+            self._names[token.type, text] = None  # two values with the same mask
 
     def tokens(self, index: int) -> tuple[Token, ...]:
-        """The tokens of a question, with values that are told apart also where they are masked."""
+        """The tokens of a question; masked values, too, can be told apart."""
         return tuple(
             Token(one.where, one.offset, one.length, one.type, self._value(one.type, one.name))
             for one in self.exchanges[index].entry.tokens
@@ -188,20 +188,20 @@ class Recorded:
         return text if known and text is not None else b"\0%d" % name
 
     def known_name(self, type_: str, text: bytes) -> int | None:
-        """The name of a value that a question has as it is; None where it is masked, or new."""
+        """The name of a value that a question holds unmasked; None if it is masked or new."""
         return self._names.get((type_, text))
 
     def text(self, type_: str, name: int) -> bytes | None:
-        """What is stored of the value with a name; None where it is not to be seen."""
+        """The stored value of a name; None if it is masked."""
         return self._texts.get((type_, name))
 
     def name(self, type_: str, text: bytes) -> int | None:
-        """The name of a value in an answer; a new one if no question has it.
+        """The name of a value in an answer; a new name if no question has the value.
 
-        New ones are given in the order of the tape, in whatever order answers are served.
+        New names follow the order of the tape, in whatever order answers are served.
 
         Returns:
-            None if the value is masked, and others are masked alike.
+            None if the value is masked, and other values are masked the same way.
         """
         if (type_, text) not in self._names and not self._answers_named:
             self._answers_named = True
@@ -218,7 +218,7 @@ class Recorded:
             self._texts[type_, self._counts[type_]] = text
 
     def live_values(self, binding: Binding) -> list[tuple[str, bytes]]:
-        """What stands in answers for the names that are looked for there."""
+        """The values of this run for the names that are looked for in answers."""
         pairs = (
             (type_, binding.value(type_, self._names[type_, text] or 0))
             for type_, text in self._values
@@ -226,12 +226,12 @@ class Recorded:
         return [(type_, value) for type_, value in pairs if value is not None]
 
     def only_name(self, type_: str) -> int | None:
-        """The one name of a type of which the tape has one alone."""
+        """The name of a type, if the tape has exactly one name of it."""
         names = [name for one, name in self._texts if one == type_]
         return names[0] if len(names) == 1 else None
 
     def answer(self, index: int) -> tuple[bytes, tuple[Chunk, ...], list[Found]]:
-        """The answer of an entry: its bytes, how they were cut, and the names in it."""
+        """The answer of an entry: its bytes, its chunks, and the names in it."""
         exchange = self.exchanges[index]
         pieces = list(exchange.pieces())
         chunks = tuple(chunk for chunk, _ in pieces)
@@ -242,7 +242,7 @@ class Recorded:
         return body, chunks, self._found[index]
 
     def found(self, index: int) -> list[Found]:
-        """The names in an answer. Its bytes are read the first time."""
+        """The names in an answer. Its bytes are read at the first call."""
         if index not in self._found and answer_length(self.exchanges[index]) > MOST_SEARCHED:
             self._found[index] = []
         return self._found[index] if index in self._found else self.answer(index)[2]
@@ -251,7 +251,7 @@ class Recorded:
         return found_in(body, cuts, self._in_answers, self._in_pieces)
 
     def answer_form(self, index: int) -> bytes:
-        """A digest of an answer with the types of names instead of the names."""
+        """A digest of an answer in which each name is replaced by its type."""
         if index not in self._forms:
             self._forms[index] = self._answer_form(index)
         return self._forms[index]
@@ -278,7 +278,7 @@ class Recorded:
 
 
 def answer_length(exchange: TapeExchange) -> int:
-    """How long an answer is, in bytes."""
+    """The length of an answer in bytes."""
     answer = exchange.entry.answer
     return 0 if answer is None or answer.body is None else answer.body.bytes
 
@@ -288,7 +288,7 @@ def _in_body(entry: TapeEntry) -> bool:
 
 
 def cuts_of(pieces: Sequence[tuple[Chunk, bytes]]) -> tuple[int, ...]:
-    """Where messages of a WebSocket end."""
+    """The offsets at which messages of a WebSocket end."""
     if not any(chunk.form for chunk, _ in pieces):
         return ()
     ends: list[int] = []
@@ -300,7 +300,7 @@ def cuts_of(pieces: Sequence[tuple[Chunk, bytes]]) -> tuple[int, ...]:
 
 
 def _text_of(token: VolatileToken, entry: TapeEntry, body: bytes) -> bytes | None:
-    """The text of a token; None where its place is not kept."""
+    """The text of a token; None if its place was not kept."""
     end = token.offset + token.length
     match token.where:
         case "":
@@ -327,7 +327,7 @@ _BEFORE_CHARS = 20
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """A place at which two questions differ; None where one of them has nothing."""
+    """A place at which two questions differ; None marks the side without a value."""
 
     path: str
     recorded: str | None
@@ -340,13 +340,13 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Miss(msgspec.Struct, frozen=True, kw_only=True):
-    """No recorded question is equal.
+    """No recorded question matches.
 
     Attributes:
-        asked: what was asked, on one line.
+        asked: the question, on one line.
         reason: why nothing is served.
-        nearest: the number of the entry that is most like the question; for people.
-        differences: where the two differ, at most twenty.
+        nearest: the number of the entry that is most like the question, for people.
+        differences: the places where the two differ, at most twenty.
         more: how many differences are left out.
     """
 
@@ -357,7 +357,7 @@ class Miss(msgspec.Struct, frozen=True, kw_only=True):
     more: int = 0
 
     def text(self) -> str:
-        """All of it, line by line."""
+        """The whole explanation, line by line."""
         lines = [f"{self.asked}: {self.reason}"]
         if self.nearest is not None:
             lines.append(f"  nearest is entry {self.nearest}")
@@ -378,7 +378,7 @@ class Misses:
         self._leaves: dict[int, _Leaves] = {}
 
     def conflict(self, pair: Pair, binding: Binding) -> str:
-        """Why a pair does not fit to what is bound."""
+        """Why a pair contradicts the binding."""
         text = self._recorded.text(pair.type, pair.name)
         recorded = "one of them" if text is None or pair.type == SECRET else _quoted(text)
         value = "another" if pair.type == SECRET else _quoted(pair.value)
@@ -396,14 +396,14 @@ class Misses:
         *,
         used_up: int,
     ) -> Miss:
-        """The explanation of a question that nothing answers.
+        """Explain why a question has no answer.
 
         Args:
-            question: what was asked.
-            skeleton: of it.
-            unused: the entries that were not asked for.
+            question: the question.
+            skeleton: its skeleton.
+            unused: the entries that were not asked for yet.
             obstacle: an entry with an equal key, and why it does not fit.
-            used_up: how many entries with an equal key there are, if all were served before.
+            used_up: how many entries have an equal key, if all of them were already served.
         """
         asked = _asked(question)
         if obstacle is not None:
@@ -466,9 +466,9 @@ def _quoted(value: bytes) -> str:
 def leaves(
     question: Question, tokens: Iterable[Token | VolatileToken], compared: Collection[str]
 ) -> _Leaves:
-    """Every value of a question by its place, tokens shown by their types.
+    """Map each place of a question to its value, with tokens shown by their types.
 
-    ``compared`` are the names of the headers that count.
+    ``compared`` are the names of the compared headers.
     """
     places: dict[str, list[tuple[int, int, str]]] = {}
     for token in tokens:
@@ -492,7 +492,7 @@ def leaves(
 def _shown(
     text: bytes, places: list[tuple[int, int, str]], numbers: frozenset[int] = frozenset()
 ) -> bytes:
-    """A text with tokens shown by their types; what starts at one of ``numbers`` as a string."""
+    """Show tokens by their types; a token at one of ``numbers`` becomes a string."""
     parts: list[bytes] = []
     at = 0
     for offset, length, type_ in sorted(places):
@@ -551,24 +551,24 @@ def _window(text: str | None, start: int) -> str | None:
     return f"{'…' if first else ''}{shown}{'…' if first + _SHOWN_CHARS < len(text) else ''}"
 
 
-# Masked values: which live value is which recorded one, by the digests that a tape keeps.
+# Masked values: match live values with recorded ones, by the digests that a tape keeps.
 
 
 _NEUTRAL = re.compile(rb"\\{1,2}u0078")
 _ESCAPE = re.compile(rb"\\{1,2}u[0-9A-Fa-f]{4}")
-"""``\u0078`` stands in a masked text for any escape of a character."""
+"""``\u0078`` in a masked text replaces any escape of a character."""
 
 
 class MaskedValues:
     """Recognises the masked values of a tape.
 
-    Computes at most ``4 * MOST_DIGESTS`` digests, so that no cassette makes its reader compute for
-    ever. After that no value is recognised.
+    It computes at most ``4 * MOST_DIGESTS`` digests, so that no cassette can keep its reader busy
+    without end. After that it recognises no value.
 
     Args:
         recorded: the tape.
-        key: of the cassette.
-        compared: if not, it is as if the tape had no digests.
+        key: the key of the cassette.
+        compared: if False, behave as if the tape had no digests.
     """
 
     def __init__(self, recorded: Recorded, *, key: bytes, compared: bool) -> None:
@@ -585,11 +585,11 @@ class MaskedValues:
                     self._fixed.add(one.name)
 
     def is_fixed(self, type_: str, name: int) -> bool:
-        """Whether a name stands for one secret alone, which is recognised."""
+        """Whether a name belongs to exactly one secret, which a digest recognises."""
         return type_ == SECRET and name in self._fixed
 
     def name(self, type_: str, value: bytes) -> int | None:
-        """The name of a value; None if it is not known to be one of the recorded ones."""
+        """The name of a value; None if it cannot be recognised as a recorded one."""
         if type_ not in self._types:
             return None
         if value not in self._computed:
@@ -602,15 +602,15 @@ class MaskedValues:
 def masked_like(
     asked: Question, tokens: Sequence[Token], exchange: TapeExchange
 ) -> Question | None:
-    """A question, masked where a recorded one is.
+    """Mask a question at the places where a recorded one is masked.
 
     Args:
-        asked: as it was asked.
-        tokens: of it, without secrets.
-        exchange: with the recorded question.
+        asked: the question as asked.
+        tokens: its tokens, without secrets.
+        exchange: the recorded question.
 
     Returns:
-        None where the recorded one has no secrets, or where the two differ in more than tokens.
+        None if the recorded one has no secrets, or if the two differ in more than tokens.
     """
     entry = exchange.entry
     if not any(one.type == SECRET for one in entry.tokens):
@@ -645,9 +645,9 @@ def masked_like(
 def _places(
     body: bytes, tokens: Sequence[Token], recorded: bytes, entry: TapeEntry
 ) -> tuple[bytes, list[VolatileToken]] | None:
-    """The body as it would be stored, and its secrets. All else is compared here already.
+    """The body as it would be stored, and its secrets. Everything else is compared here.
 
-    Tokens that are no secrets may have other lengths; they are the same ones in the same order.
+    Tokens that are not secrets may have other lengths, but must come in the same order.
     """
     live = sorted((one for one in tokens if not one.where), key=lambda one: one.offset)
     parts: list[bytes] = []
@@ -678,7 +678,7 @@ def _places(
 
 
 def _literal(live: bytes, recorded: bytes) -> bytes | None:
-    """A stretch between tokens as it would be stored; None where the two differ."""
+    """A stretch between tokens as it would be stored; None if the two differ."""
     if live == recorded:
         return live
     if len(live) != len(recorded):
@@ -693,7 +693,7 @@ def _literal(live: bytes, recorded: bytes) -> bytes | None:
 def _text_like(
     where: str, live: str, recorded: str, entry: TapeEntry
 ) -> tuple[str, list[HeadSecret]]:
-    """A target or a header with the placeholders of the recorded one, if all else is equal."""
+    """A target or header with the placeholders of the recorded one, if all else is equal."""
     places = sorted((one for one in entry.tokens if one.where == where), key=lambda one: one.offset)
     if not any(one.type == SECRET for one in places):
         return live, []
@@ -728,7 +728,7 @@ def _text_like(
     return b"".join((*parts, raw[at:])).decode("utf-8", "surrogateescape"), secrets
 
 
-# What in the questions of a tape looks volatile and is not declared.
+# Values in the questions of a tape that look volatile and are not declared.
 
 
 _INDEX = re.compile(r"\[\d+\]")
@@ -739,14 +739,14 @@ _EPOCH = re.compile(r"\b(1\d{9})(?:\d{3}|\.\d+)?\b")
 _MOST_FINDINGS = 20
 _MOST_CANDIDATES = 1000
 _LONGEST = 4096
-"""Of a text that is looked for in answers: one may begin in one block and end in another."""
+"""The longest text that is looked for in answers; it may begin in one block and end in another."""
 _DAY_S = 86_400
 
 
 def undeclared(recorded: Recorded, day: str | None) -> Iterator[tuple[int, str]]:
-    """Entries and what to declare, each place once, at most twenty.
+    """Entries and what to declare: each place once, at most twenty.
 
-    What an answer brought is no finding.
+    Values that an answer brought are not reported.
     """
     candidates = list(islice(_candidates(recorded, day), _MOST_CANDIDATES))
     served = _served(recorded, {text for _, _, _, text in candidates})
@@ -761,7 +761,7 @@ def undeclared(recorded: Recorded, day: str | None) -> Iterator[tuple[int, str]]
 
 
 def _candidates(recorded: Recorded, day: str | None) -> Iterator[tuple[int, str, str, str]]:
-    """Entry, place, what it looks like, and the text, each text once."""
+    """Entry, place, likely type and text; each text once."""
     read: set[bytes] = set()
     found: set[str] = set()
     for exchange in recorded.exchanges:
@@ -777,7 +777,7 @@ def _candidates(recorded: Recorded, day: str | None) -> Iterator[tuple[int, str,
 
 
 def _served(recorded: Recorded, texts: set[str]) -> set[str]:
-    """Those of some texts that stand in an answer."""
+    """Those of the texts that appear in an answer."""
     left = {text: text.encode("utf-8", "surrogatepass") for text in texts}
     served: set[str] = set()
     for exchange in recorded.exchanges if left else ():
@@ -809,7 +809,7 @@ def _volatile(value: str, day: str | None) -> Iterator[tuple[str, str]]:
 
 
 def _looks_random(text: str) -> bool:
-    """Digits among small and capital letters: no word, and no number."""
+    """Mixed digits, small and capital letters: neither a word nor a number."""
     tail = re.split(r"[_-]", text)[-1]
     kinds = (str.isdigit, str.islower, str.isupper)
     return all(any(kind(char) for char in tail) for kind in kinds)

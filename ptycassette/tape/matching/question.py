@@ -1,11 +1,12 @@
-"""Questions, and what is left of them when their volatile tokens are names of types.
+"""Read the rules of matching, and turn questions into keys and tokens.
 
-The *skeleton* of a question is its canonical form: method, provider, target, the compared headers,
-the body. Nothing is left out. Members of objects are sorted, numbers stay as they are written, and
-each piece is written with its length, so that two questions have one skeleton only if they are
-equal but for the values of their tokens. The *key* is the HMAC of the skeleton.
+The *skeleton* of a question is its canonical form: method, provider, target, the compared headers
+and the body, with each volatile token replaced by its type. Nothing else is left out. Members of
+objects are sorted, numbers keep their spelling, and each piece is written with its length. So two
+questions have the same skeleton only if they differ in nothing but the values of their tokens. The
+*key* is the HMAC of the skeleton.
 
-The tokens are in the order of the skeleton, so those of two questions with one key correspond.
+Tokens come in the order of the skeleton, so the tokens of two questions with one key correspond.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from ptycassette.tape.matching._answers import (
     values_of,
 )
 
-# Where in a JSON body a rule applies: a small language of paths.
+# A small language of paths for places in a JSON body.
 
 
 ANY: Final = "*"
@@ -57,7 +58,7 @@ def parse_path(path: str) -> tuple[Step, ...]:
     """The steps of a path.
 
     Raises:
-        ValueError: it is not one.
+        ValueError: it is not a path.
     """
     steps: list[Step] = []
     at = 0
@@ -85,7 +86,7 @@ def _step(step: re.Match[str]) -> Step:
 
 
 def shown_path(steps: tuple[str | int, ...]) -> str:
-    """A place in a document, as a path shows it: names and numbers."""
+    """A place in a document (names and numbers), written as a path."""
     shown = ""
     for step in steps:
         if isinstance(step, int):
@@ -97,33 +98,33 @@ def shown_path(steps: tuple[str | int, ...]) -> str:
 
 
 class PathTree:
-    """Many paths as a tree, walked along with a document. ``rules`` apply where a walk is here."""
+    """Many paths as a tree that is walked along with a document; ``rules`` apply at this node."""
 
     def __init__(self) -> None:
         self._next: dict[Step, PathTree] = {}
         self.rules: list[int] = []
 
     def add(self, path: tuple[Step, ...], rule: int) -> None:
-        """Have a rule apply at a path."""
+        """Add a path at which a rule applies."""
         here = self
         for step in path:
             here = here._next.setdefault(step, PathTree())
         here.rules.append(rule)
 
     def step(self, step: str | int) -> Iterator[PathTree]:
-        """Where a member or an element leads."""
+        """The nodes that a member or an element leads to."""
         named: Step = (step,) if isinstance(step, str) else step
         for way in (named, ANY):
             if way in self._next:
                 yield self._next[way]
 
 
-# The rules of matching: which tokens of a question may differ in another run, as data.
+# The rules of matching as data: which tokens of a question may differ in another run.
 
 
 SECRET = "secret"  # noqa: S105 - the name of a type
 DECLARED_TYPES = ("cwd", "home", "tmp")
-"""Values that whoever runs the program knows; they are found by themselves in any text."""
+"""Types of values that the caller declares; they are found in any text."""
 _BUILT_IN_TYPES = (*DECLARED_TYPES, SECRET)
 _NEVER_COMPARED = frozenset(
     {"authorization", "proxy-authorization", "cookie", "x-api-key", "x-goog-api-key", "api-key"}
@@ -132,14 +133,14 @@ _TYPE_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
 class TokenType(StrictTable, frozen=True):
-    """How the values of a type behave; see the module."""
+    """How values of a type behave; docs/tape.md describes each field."""
 
     answers: bool = False
     measured: bool = False
 
 
 class _Token(StrictTable, frozen=True):
-    """A table ``[[tokens]]``; see the module."""
+    """One ``[[tokens]]`` table of a file of rules."""
 
     type: str
     path: str | None = None
@@ -161,8 +162,6 @@ class _Token(StrictTable, frozen=True):
 
 
 class _RuleFile(StrictTable, frozen=True):
-    """A file; see the module."""
-
     version: int
     name: str
     headers: tuple[str, ...] = ()
@@ -172,15 +171,15 @@ class _RuleFile(StrictTable, frozen=True):
 
 
 class Rules:
-    """The rules of some files together; made by ``parse``.
+    """The rules of one or more files together; made by ``parse``.
 
     Attributes:
-        names: of the files.
-        digest: SHA-256 (hex) of what they say.
-        headers: that are compared, sorted.
+        names: the names of the files.
+        digest: SHA-256 (hex) of the rules.
+        headers: the compared headers, sorted.
         types: how the values of each type behave that a file names.
         turns: the paths of the turns.
-        paths: where which rule applies, by its number for ``at_path``.
+        paths: where each rule applies, by its number for ``at_path``.
     """
 
     def __init__(self, files: tuple[_RuleFile, ...]) -> None:
@@ -213,10 +212,10 @@ class Rules:
 
     @classmethod
     def parse(cls, *files: tuple[str, str]) -> Rules:
-        """The rules of files, each given as its text and, for messages, its place.
+        """Parse files of rules, each given as its text and its place for messages.
 
         Raises:
-            UsageError: a file is wrong, or says something else of a type than one before it.
+            UsageError: a file is wrong, or contradicts an earlier one about a type.
         """
         checked = tuple(_checked(text, where) for text, where in files)
         known = dict.fromkeys(_BUILT_IN_TYPES, TokenType(answers=True))
@@ -229,7 +228,7 @@ class Rules:
         return cls(checked)
 
     def comparing(self, headers: Iterable[str]) -> Rules:
-        """The same rules, which compare no other headers than these."""
+        """The same rules, but comparing at most these headers."""
         wanted = tuple(name for name in self.headers if name in frozenset(headers))
         if wanted == self.headers:
             return self
@@ -243,35 +242,35 @@ class Rules:
         return self.types.get(name) or TokenType()
 
     def at_path(self, number: int) -> tuple[str, Finder | None]:
-        """A rule of ``paths``: its type, and what is looked for; None if the value is the token."""
+        """A rule of ``paths``: its type and its finder; None if the whole value is the token."""
         return self._at_path[number]
 
     def anywhere(self, declared: Mapping[str, str]) -> Finder:
-        """What is looked for in any text of a question."""
+        """The finder for any text of a question."""
         return Finder(self._anywhere, values_of(declared))
 
     def in_answers(self, values: Iterable[tuple[str, bytes]]) -> Finder:
-        """What is looked for in the texts of an answer, ``values`` by themselves."""
+        """The finder for texts of an answer; ``values`` are found by their text alone."""
         return Finder(
             [(type_, one) for type_, one in self._anywhere if self.type_of(type_).answers], values
         )
 
     @property
     def born_types(self) -> frozenset[str]:
-        """Types of names that the provider makes: they are first met in an answer."""
+        """The types of names that the provider makes: they first appear in an answer."""
         return frozenset(type_ for type_, _ in self._anywhere if self.type_of(type_).answers)
 
     @staticmethod
     def known_names(values: Iterable[tuple[str, bytes]]) -> Finder:
-        """What finds these values alone."""
+        """A finder for these values alone."""
         return Finder((), values)
 
     def in_header(self, name: str, declared: Mapping[str, str]) -> Finder | str:
-        """What is looked for in a header; a type if the whole value is a token."""
+        """The finder for a header; a type if the whole value is a token."""
         return self._in_place(self._in_header.get(name, ()), declared)
 
     def in_target(self, declared: Mapping[str, str]) -> Finder | str:
-        """What is looked for in the target of a request, likewise."""
+        """The finder for the target of a request; a type if all of it is a token."""
         return self._in_place(self._in_target, declared)
 
     def _in_place(self, tokens: Iterable[_Token], declared: Mapping[str, str]) -> Finder | str:
@@ -291,7 +290,7 @@ def _patterns(tokens: Iterable[_Token]) -> list[tuple[str, FilePattern]]:
 
 
 def _checked(text: str, where: str) -> _RuleFile:
-    """A file.
+    """Parse one file of rules.
 
     Raises:
         UsageError: it is wrong.
@@ -307,11 +306,11 @@ def _checked(text: str, where: str) -> _RuleFile:
     return file
 
 
-# The canonical form of a body and of other texts: what is literal as it is, tokens as types.
+# The canonical form of a body and of other texts: literal parts unchanged, tokens as types.
 
 
 class Token(msgspec.Struct, frozen=True, gc=False):
-    """A volatile token: where it is (see ``VolatileToken``), and its value."""
+    """A volatile token: its place (see ``VolatileToken``) and its value."""
 
     where: str
     offset: int
@@ -324,7 +323,7 @@ _Form = tuple[bytes, list[Token]]
 
 
 class CanonicalBody(msgspec.Struct, frozen=True):
-    """See ``Skeleton``."""
+    """The canonical form of a body and its tokens; see ``Skeleton``."""
 
     form: bytes
     tokens: tuple[Token, ...]
@@ -333,9 +332,9 @@ class CanonicalBody(msgspec.Struct, frozen=True):
 def canonical_text(
     where: str, text: bytes, finder: Finder | str, secrets: Sequence[HeadSecret] = ()
 ) -> tuple[bytes, list[Token]]:
-    """A header or a target; a type in the finder's place means that all of it is one token.
+    """The canonical form of a header or target; a type as ``finder`` makes all of it one token.
 
-    ``secrets`` are behind placeholders in ``text``, and are tokens with the value of the secret.
+    ``secrets`` are the values behind placeholders in ``text``, and become tokens.
     """
     if isinstance(finder, str):
         value = bytearray(text)
@@ -370,15 +369,15 @@ def canonical_body(
     given: tuple[VolatileToken, ...],
     simple: dict[bytes, _Form],
 ) -> CanonicalBody:
-    """A body: as JSON if it is JSON, by its bytes if not.
+    """The canonical form of a body: as JSON if it is JSON, otherwise by its bytes.
 
     Args:
         body: the bytes.
         rules: what is volatile at which path.
-        anywhere: what is looked for in every text.
+        anywhere: the finder for every text.
         given: places that are tokens in any case.
-        simple: the forms of short texts without tokens, by these rules: names of members, mostly.
-            It is read and filled.
+        simple: a cache of the forms of short texts without tokens under these rules, mostly names
+            of members. It is read and filled.
     """
     places = _in_order(given)
     try:
@@ -393,7 +392,7 @@ def canonical_body(
 
 
 def _in_order(given: tuple[VolatileToken, ...]) -> list[VolatileToken]:
-    """The places of the body, without those that overlap one before them."""
+    """The places of the body, without those that overlap an earlier one."""
     kept: list[VolatileToken] = []
     for place in sorted(
         (one for one in given if not one.where), key=lambda one: (one.offset, -one.length)
@@ -408,7 +407,7 @@ def _token(body: bytes, start: int, end: int, type_: str) -> Token:
 
 
 def _written(text: bytes, spans: Iterable[Span]) -> bytes:
-    """Literal pieces with their lengths, tokens by their types."""
+    """Literal pieces with their lengths, and tokens by their types."""
     pieces: list[bytes] = []
     at = 0
     for span in spans:
@@ -443,7 +442,7 @@ class _Writer:
         self._simple = simple
 
     def value(self, node: Node, trees: _Trees) -> _Form:
-        """The form of a value and its tokens, in the order of the form."""
+        """The form of a value, and its tokens in the order of the form."""
         match node.kind:
             case "object":
                 return self._object(node, trees)
@@ -538,7 +537,7 @@ class _Writer:
                     yield finder
 
     def _given(self, node: Node) -> list[VolatileToken]:
-        """The places within a value; places are in order and do not overlap."""
+        """The given places within a value; they are in order and do not overlap."""
         first = bisect_right(self._places, node.start, key=lambda one: one.offset + one.length)
         last = bisect_left(self._places, node.end, key=lambda one: one.offset)
         return self._places[first:last]
@@ -549,14 +548,14 @@ def _canonical_step(trees: _Trees, step: str | int) -> _Trees:
 
 
 def _joined(found: list[Span], more: Iterable[Span]) -> list[Span]:
-    """Both, in order; of two that overlap the one that was found first."""
+    """Both, in order; of two that overlap, the one from ``found`` stays."""
     if not found:
         return list(more)
     return sorted([*found, *(span for span in more if not _overlapping(found, span))])
 
 
 def _overlapping(spans: list[Span], span: Span) -> Span | None:
-    """One of ``spans``, which are in order and do not overlap, that overlaps another."""
+    """The one of ``spans`` (in order, not overlapping) that overlaps ``span``."""
     at = bisect_left(spans, span.end, key=lambda one: one.start) - 1
     return spans[at] if at >= 0 and spans[at].end > span.start else None
 
@@ -571,7 +570,7 @@ def _stretches(node: Node, text: Text, given: Iterable[VolatileToken]) -> Iterat
 
 
 def _with_given(found: list[Span], given: Iterable[Span]) -> list[Span]:
-    """With places that are tokens in any case, unless what was found covers all of a secret."""
+    """Add places that are tokens in any case, unless a found span covers all of a secret."""
     kept = [one for one in given if not (one.type == SECRET and _covered(found, one))]
     return _joined(kept, found)
 
@@ -587,21 +586,21 @@ _MOST_KNOWN, _LONGEST_KNOWN = 1024, 1024
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What a CLI asked.
+    """A question of a CLI.
 
     Attributes:
-        kind: ``http``, ``websocket`` for a handshake, ``message`` for one over a WebSocket.
-        upstream: the base URL of the provider that is meant, as entries have it.
-        headers: all of them, names in lower case.
-        body: unpacked.
-        stored: the body as a tape has it, masked and as long; empty where nothing is masked. What
-            is literal in it makes the key, so that the key can be made of the tape again. Tokens
-            are found in ``body`` first, and have the values that they have there.
-        form: of a message: ``text`` or ``binary``.
-        within: names the WebSocket, for a handshake and its messages; anything hashable.
-        secrets: places of the body (offset, length) that are masked.
-        tokens: places of the body that are known to be tokens, of a question read from a tape.
-        head_secrets: what placeholders in ``target`` and ``headers`` stand for.
+        kind: ``http``, ``websocket`` for a handshake, ``message`` for a message over a WebSocket.
+        upstream: the base URL of the provider, as entries have it.
+        headers: all headers, names in lower case.
+        body: the unpacked body.
+        stored: the body as a tape has it, masked and of the same length; empty if nothing is
+            masked. Its literal parts make the key, so that the key can be computed from the tape
+            again. Tokens are first found in ``body``, and have their values from there.
+        form: ``text`` or ``binary`` for a message.
+        within: identifies the WebSocket of a handshake or message; anything hashable.
+        secrets: masked places of the body (offset, length).
+        tokens: places of the body that are known to be tokens, if the question is from a tape.
+        head_secrets: the values behind placeholders in ``target`` and ``headers``.
     """
 
     kind: Literal["http", "websocket", "message"]
@@ -619,7 +618,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skeleton(msgspec.Struct, frozen=True):
-    """``form`` without the values of ``tokens``."""
+    """The canonical form of a question without the values of its tokens."""
 
     form: bytes
     tokens: tuple[Token, ...]
@@ -630,7 +629,7 @@ class Skeletons:
 
     Args:
         rules: what is volatile.
-        declared: values of this run that are tokens wherever they stand: ``cwd``, ``home``, ...
+        declared: values of this run that are tokens wherever they appear: ``cwd``, ``home``, ...
     """
 
     def __init__(self, rules: Rules, declared: Mapping[str, str]) -> None:
@@ -696,7 +695,7 @@ def _given(question: Question) -> tuple[VolatileToken, ...]:
 
 
 def _as_asked(question: Question, tokens: tuple[Token, ...]) -> Iterator[Token]:
-    """The tokens of a masked body with the values that they have in the body as it was asked."""
+    """The tokens of a masked body, with the values from the unmasked body."""
     for token in tokens:
         start, end = token.offset, token.offset + token.length
         asked = question.body[start:end]
@@ -711,22 +710,22 @@ def _as_asked(question: Question, tokens: tuple[Token, ...]) -> Iterator[Token]:
 
 
 def question_key(key: bytes, skeleton: Skeleton) -> str:
-    """HMAC-SHA-256 (hex) of a skeleton, under the key of the cassette."""
+    """HMAC-SHA-256 (hex) of a skeleton under the key of the cassette."""
     return hmac.new(key, skeleton.form, hashlib.sha256).hexdigest()
 
 
 MOST_DIGESTS = 32
-"""Different masked values of a tape that get digests: a second and a half."""
+"""The most different masked values that get digests, which takes a second and a half."""
 
 
 def masked_digest(key: bytes, value: bytes) -> str:
-    """The digest of a value that a tape holds masked; empty for one that could be guessed."""
+    """The digest of a value that a tape masks; empty for a value that could be guessed."""
     text = value.decode("utf-8", "surrogateescape")
     return digest_of(key.hex(), text) if guessing_bits(text) >= LEAST_BITS else ""
 
 
 class KeyedQuestion(msgspec.Struct, frozen=True):
-    """What an entry keeps of a question: its key, its tokens, and digests of what is masked."""
+    """What an entry keeps of a question: key, tokens, and digests of masked values."""
 
     key: str
     tokens: tuple[VolatileToken, ...]
@@ -734,15 +733,15 @@ class KeyedQuestion(msgspec.Struct, frozen=True):
 
 
 class QuestionKeys:
-    """Keys and tokens of the questions of one tape, in order.
+    """Computes keys and tokens for the questions of one tape, in order.
 
-    Values are numbered type by type, from 1 in the order in which they are met. So whether two
-    tokens are equal can still be seen where their values are masked.
+    Values of each type are numbered from 1 in the order in which they appear. So equal tokens can
+    still be recognised when their values are masked.
 
     Args:
         rules: what is volatile.
         declared: values of this run.
-        key: of the cassette, 32 random bytes.
+        key: the key of the cassette, 32 random bytes.
     """
 
     def __init__(self, rules: Rules, declared: Mapping[str, str], *, key: bytes) -> None:
@@ -752,7 +751,7 @@ class QuestionKeys:
         self._digests: dict[bytes, str] = {}
 
     def of(self, question: Question) -> KeyedQuestion:
-        """What the entry of the next question keeps."""
+        """The parts of the next question that its entry keeps."""
         skeleton = self._skeletons.of(question)
         tokens = tuple(
             VolatileToken(
@@ -770,7 +769,7 @@ class QuestionKeys:
     def _digest(self, value: bytes) -> str:
         if value not in self._digests and len(self._digests) < MOST_DIGESTS:
             digest = masked_digest(self._key, value)
-            if digest:  # what could be guessed costs nothing, and does not count
+            if digest:  # a value that could be guessed costs no time, and does not count
                 self._digests[value] = digest
         return self._digests.get(value, "")
 
@@ -780,7 +779,7 @@ class QuestionKeys:
 
 
 def _masked(token: Token, question: Question) -> bool:
-    """Whether any of a token is masked where it is stored; places are in order."""
+    """Whether any part of a token is masked in the stored body; places are in order."""
     if token.where:
         return any(
             one.where == token.where

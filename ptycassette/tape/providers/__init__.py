@@ -1,1 +1,1 @@
-"""The four provider APIs as pure functions: requests read strictly or not, answers as bytes."""
+"""The four provider APIs as pure functions: parse requests, strictly or not, and write answers."""

@@ -21,15 +21,15 @@ _BY_LINES = (sse.CONTENT_TYPE, "application/x-ndjson", "application/jsonl")
 
 
 class AnswerFacts:
-    """Reads an answer as it comes.
+    """Collects facts from an answer while it is received.
 
     Args:
-        content_type: of the answer; "" for messages of a WebSocket, each one document.
+        content_type: the type of the answer; "" for messages of a WebSocket, each one document.
 
     Attributes:
         model: the model that answered.
-        calls: tool calls, by id or number: their names.
-        name: the id of the object with the usage, which a later question may refer to.
+        calls: the names of called tools, by id or number.
+        name: the id of the object with the usage; a later question may refer to it.
     """
 
     def __init__(self, content_type: str = "") -> None:
@@ -58,11 +58,11 @@ class AnswerFacts:
 
     @property
     def usage(self) -> dict[str, int | float]:
-        """Tokens, in the words of session logs; empty where nothing was said."""
+        """Counts of tokens, with the names of session logs; empty if the answer gave none."""
         return usage_of(self._usage)
 
     def _line(self, line: bytes) -> None:
-        if not _TELLING.search(line):  # most of a stream are pieces of a text
+        if not _TELLING.search(line):  # most of a stream consists of pieces of text
             return
         line = sse.data_of(line.strip())
         if line[:1] == b"{":
@@ -94,11 +94,11 @@ class AnswerFacts:
 
 
 def answer_of(pieces: Sequence[bytes], content_type: str | None) -> ModelAnswer:
-    """The answer in a body: server-sent events, or one JSON document.
+    """Assemble the answer in a body: server-sent events, or one JSON document.
 
     Args:
         pieces: the body, cut anywhere; or messages of a WebSocket, each a JSON document.
-        content_type: of the body; None for messages.
+        content_type: the type of the body; None for messages.
     """
     answer, texts = ModelAnswer(), list(pieces)
     if content_type is not None:
@@ -139,11 +139,11 @@ _HOLDERS = ("function", gemini.CALL, "function_call")
 
 
 def called_tools(body: bytes) -> Iterator[tuple[str, str]]:
-    """The names of the tools that an answer may call, each with the id of the call, if it has one.
+    """The names of the tools that an answer may call, each with the id of the call, if any.
 
-    For people who decide whether to trust a tape. So it reads all that any client could read: the
-    body as a document, its lines, and its events, whatever its content type; each object that looks
-    like a call, wherever it is. One call may come several times.
+    This is for people who decide whether to trust a tape, so it reads everything that any client
+    could read: the body as a document, its lines and its events, whatever its content type, and
+    each object that looks like a call, wherever it is. A call may be yielded several times.
     """
     for text in dict.fromkeys(sse.readings(body)):
         if text.lstrip()[:1] in {b"{", b"["}:
@@ -173,10 +173,10 @@ _DETAILS = (anthropic.USAGE, gemini.USAGE, openai_responses.USAGE, openai_chat.U
 
 
 def usage_of(said: Mapping[str, Any]) -> dict[str, int | float]:
-    """Tokens and cost as a provider counts them, in the words of session logs.
+    """A provider's counts of tokens and cost, with the names of session logs.
 
-    ``cached_input_tokens`` are part of ``input_tokens``, ``reasoning_output_tokens`` of
-    ``output_tokens``; where a provider counts them beside each other they are added.
+    ``cached_input_tokens`` are part of ``input_tokens``, and ``reasoning_output_tokens`` part of
+    ``output_tokens``; if a provider counts them separately, they are added.
     """
     given = _first(said, (one.input for one in _USAGES))
     answered = _first(said, (one.output for one in _USAGES))

@@ -1,9 +1,8 @@
-"""The Anthropic Messages API: requests in, JSON or server-sent events out.
+"""The Anthropic Messages API: parse requests, write JSON or server-sent events.
 
-Source: the public API reference of Anthropic (Messages, Streaming, Count
-tokens, Models, Errors; version ``2023-06-01``). A stream is ``message_start``,
-per block ``content_block_start``, deltas and ``content_block_stop``, then
-``message_delta`` with the stop reason and ``message_stop``.
+Source: the public API reference of Anthropic (Messages, Streaming, Count tokens, Models, Errors;
+version ``2023-06-01``). A stream is ``message_start``, per block ``content_block_start``, deltas
+and ``content_block_stop``, then ``message_delta`` with the stop reason and ``message_stop``.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ _SILENT = frozenset({"thinking", "redacted_thinking"})
 
 
 class _Messages(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The fields of ``POST /v1/messages``; ``count_tokens`` knows a part of them."""
+    """The fields of ``POST /v1/messages``; ``count_tokens`` has some of them."""
 
     model: str
     messages: list[Any]
@@ -243,7 +242,7 @@ def _head(ask: Ask, stamp: Stamp) -> dict[str, Any]:
 
 
 def _block(part: Text | Thought | Call, *, full: bool) -> dict[str, Any]:
-    """A content block: with its content, or empty as streams start it."""
+    """A content block: with its content, or empty as at the start of a stream."""
     match part:
         case Text(text=text):
             return {"type": "text", "text": text if full else ""}
@@ -288,7 +287,7 @@ def _event(name: str, data: dict[str, Any], *, paced: bool = False) -> Piece:
 
 
 def error(status: int, message: str, kind: str = "") -> dict[str, Any]:
-    """An error object, as the API words it."""
+    """An error object in the API's form."""
     error_type = kind or _KINDS.get(
         status, "api_error" if status >= 500 else "invalid_request_error"
     )

@@ -1,9 +1,9 @@
 """The Gemini API: ``generateContent``, ``streamGenerateContent``, ``countTokens``, ``models``.
 
-Source: the public API reference of Google AI for Developers (``v1beta``). With
-``alt=sse`` a stream is one server-sent event per partial response; without it,
-it is one JSON array, element by element. Function calls come whole, never in
-slices. Field names are accepted in camelCase and in snake_case, as the API does.
+Source: the public API reference of Google AI for Developers (``v1beta``). With ``alt=sse`` a stream
+is one server-sent event per partial response; without it, it is one JSON array, element by element.
+Function calls come whole, never in slices. Field names are accepted in camelCase and in snake_case,
+as the API does.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ def parse(
     Args:
         body: decoded JSON.
         model: the model from the path.
-        stream: asked for with ``streamGenerateContent``.
+        stream: whether the method is ``streamGenerateContent``.
         sse: ``alt=sse`` in the query.
-        unknown_fields: what becomes of such a field.
+        unknown_fields: how to treat such a field.
 
     Raises:
         WireError: the API would refuse it, or this fake does not support it.
@@ -249,7 +249,7 @@ def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
 
 
 def _framed(value: dict[str, Any], ask: Ask, *, first: bool) -> Piece:
-    """One partial response, framed as the client asked for."""
+    """One partial response in the framing that the client requested."""
     if ask.sse:
         return Piece(framed(value, line_end=_LINE_END), paced=True)
     return Piece((b"[" if first else b"," + _LINE_END) + msgspec.json.encode(value), paced=True)

@@ -1,12 +1,11 @@
-"""The common ground of the four provider APIs: a conversation, and an answer to it.
+"""The neutral form of a conversation and its answer, common to the four provider APIs.
 
 Each API is one module of this package. It turns requests into an ``Ask``, an ``Answer`` into the
 bytes of that API, and recorded answers into a ``ModelAnswer``. Nothing here reads a clock or a
 socket.
 
-An ``Ask`` keeps of a conversation what a script can match: who spoke, the
-text, the tool calls and their results. Images and other attachments count as
-text of the form ``[image]``.
+An ``Ask`` keeps the parts of a conversation that a script can match: the roles, the text, the tool
+calls and their results. Images and other attachments count as text of the form ``[image]``.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class WireError(Exception):
     """A request that the API would refuse, or that this fake does not support.
 
     Args:
-        message: what is wrong, naming the field.
+        message: the fault, with the name of the field.
         status: the HTTP status to answer with.
         kind: the API's own word for it; the API's default for the status when empty.
     """
@@ -51,9 +50,10 @@ class WireError(Exception):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A tool that the model wants called.
+    """A tool call that the model asks for.
 
-    ``arguments`` are an object, or text: that of an object, or free where the API has that.
+    ``arguments`` are an object, or text: the JSON of an object, or free text if the API supports
+    that.
     """
 
     call_id: str
@@ -62,7 +62,7 @@ class Call(msgspec.Struct, frozen=True):
 
     @property
     def values(self) -> dict[str, Any]:
-        """The arguments by name; free text is the one named ``input``."""
+        """The arguments by name; free text has the name ``input``."""
         found = self.arguments or {}
         if isinstance(found, str):
             with suppress(ValueError, RecursionError):
@@ -88,7 +88,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """A request for a model's answer, in words that all four APIs share."""
+    """A request for a model's answer, with the terms common to all four APIs."""
 
     api: Api
     model: str
@@ -100,12 +100,12 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def system(self) -> str:
-        """All system text, one line break between."""
+        """All system text, joined by line breaks."""
         return "\n".join(turn.text for turn in self.turns if turn.role == "system")
 
     @property
     def prompt(self) -> str:
-        """The user's text since the model last spoke, or the last one before a tool spoke."""
+        """The user's text since the model's last message, or the last before a tool's result."""
         texts: list[str] = []
         for turn in reversed(self.turns):
             if turn.role == "user" and turn.text:
@@ -116,7 +116,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
-        """Tool results since the model last spoke."""
+        """Tool results since the model's last message."""
         found: list[ToolResult] = []
         for turn in reversed(self.turns):
             if turn.role == "assistant":
@@ -156,7 +156,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model answers. ``chunk_chars`` is how much text goes into one stream event."""
+    """The answer of the model. ``chunk_chars`` is how much text goes into one stream event."""
 
     parts: tuple[Text | Thought | Call, ...]
     stop: Stop
@@ -198,9 +198,9 @@ def estimate_tokens(text: str) -> int:
 
 
 class ToolPlace(msgspec.Struct, frozen=True):
-    """Where a question holds the result of a tool: an object, and its member.
+    """The result of a tool in a question: an object and its member.
 
-    ``call`` is the id of the call; empty without one, as in most of Gemini's questions.
+    ``call`` is the id of the call; empty if there is no id, as in most of Gemini's questions.
     """
 
     within: dict[str, Any]
@@ -233,7 +233,7 @@ class UsageNames(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AskedCall(msgspec.Struct):
-    """A tool that the model wants called; ``arguments`` are JSON, or free text."""
+    """A tool call that the model asks for; ``arguments`` are JSON or free text."""
 
     id: str = ""
     name: str = ""
@@ -244,12 +244,12 @@ class ModelAnswer:
     """A recorded answer, put together from its events.
 
     Attributes:
-        text: what was said, in pieces.
-        thoughts: the reasoning that was shown, in pieces.
+        text: the pieces of the text.
+        thoughts: the pieces of the visible reasoning.
         calls: the tool calls, by their place in the answer.
-        model: that answered.
-        fingerprint: of the system that answered.
-        stop: why the answer ended, in the provider's word.
+        model: the model that answered.
+        fingerprint: the fingerprint of the system that answered.
+        stop: why the answer ended, as the provider names it.
         items_done: whether whole items came in events of their own, before the end.
     """
 
@@ -300,7 +300,7 @@ def read(
     Args:
         body: decoded JSON.
         kind: a struct with ``forbid_unknown_fields``.
-        unknown_fields: what becomes of such a field.
+        unknown_fields: how to treat such a field.
 
     Raises:
         WireError: not an object, a field missing or of the wrong type, or unknown fields.
@@ -321,7 +321,7 @@ def read(
 
 
 def _refuse_mistyped(unknown: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse ``max_token`` and ``maxTokens``: a newer SDK names a new field otherwise."""
+    """Refuse ``max_token`` and ``maxTokens``; other unknown names may come from a newer SDK."""
     from difflib import get_close_matches  # noqa: PLC0415 - only for unknown fields
 
     plain = {name.replace("_", "").lower(): name for name in known}
@@ -334,9 +334,10 @@ def _refuse_mistyped(unknown: Iterable[str], known: Iterable[str]) -> None:
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A value in a request, and where it is.
+    """A value in a request, and its place.
 
-    What is not as the API has it is refused if ``strict``. If not, as much is read as can be.
+    A value that the API does not allow is refused if ``strict``; otherwise as much as possible is
+    read.
     """
 
     value: Any
@@ -344,7 +345,7 @@ class Field(msgspec.Struct, frozen=True):
     strict: bool = True
 
     def refuse(self, why: str) -> None:
-        """Say that it is wrong.
+        """Report that the value is wrong.
 
         Raises:
             WireError: the reading is strict.
@@ -353,7 +354,7 @@ class Field(msgspec.Struct, frozen=True):
             raise WireError(f"{self.where}{why}")
 
     def is_a(self, kind: type, called: str) -> bool:
-        """Whether it is of a type; it is wrong if not."""
+        """Whether the value has a type; if not, it is refused."""
         if isinstance(self.value, kind):
             return True
         self.refuse(f": expected {called}")
@@ -365,7 +366,7 @@ class Field(msgspec.Struct, frozen=True):
         return Field(found, f"{self.where}.{name}", self.strict)
 
     def word(self, name: str, default: str | None = None) -> str:
-        """A string in an object; empty where there is none that must be."""
+        """A string in an object; empty if a required one is missing."""
         found = self.get(name, default)
         return found.value if found.is_a(str, "a string") else ""
 
@@ -380,8 +381,8 @@ class Field(msgspec.Struct, frozen=True):
         """The text of a content: a string, or a list of typed blocks.
 
         Args:
-            types: block type -> the field that holds its text, or None where the
-                block counts as ``[type]``. All others are wrong, and count so, too.
+            types: block type -> the field that holds its text, or None if the block counts as
+                ``[type]``. All other types are refused; if that does not raise, they count so, too.
         """
         if isinstance(self.value, str) or self.value is None:
             return self.value or ""

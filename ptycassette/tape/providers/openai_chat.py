@@ -1,9 +1,8 @@
-"""The OpenAI Chat Completions API: requests in, JSON or server-sent events out.
+"""The OpenAI Chat Completions API: parse requests, write JSON or server-sent events.
 
-Source: the public API reference of OpenAI (Chat Completions, Streaming,
-Models). A stream is a chunk with the role, chunks with deltas, one with the
-finish reason, one with the usage where ``stream_options.include_usage`` asks
-for it, and ``data: [DONE]``.
+Source: the public API reference of OpenAI (Chat Completions, Streaming, Models). A stream is a
+chunk with the role, chunks with deltas, one with the finish reason, one with the usage if
+``stream_options.include_usage`` is set, and ``data: [DONE]``.
 """
 
 from __future__ import annotations
@@ -135,7 +134,7 @@ def parse(body: Any, *, unknown_fields: UnknownFields = "reject") -> tuple[Ask, 
 
 
 def _named(tool: Field) -> Field:
-    """The part of an offered tool, or of a call, that names it."""
+    """The part of an offered tool, or of a call, that has its name."""
     kind = tool.word("type")
     if kind in {"function", "custom"}:
         return tool.get(kind)
@@ -275,9 +274,9 @@ def chat_answer(
     """The body of a whole answer that is known only in parts, as from a trace.
 
     Args:
-        model: that answered.
+        model: the model that answered.
         choices: each message, and why it ended.
-        usage: tokens in and out, None where they are not known.
+        usage: tokens in and out; None if unknown.
         answer_id: its id.
     """
     tokens = {
@@ -299,7 +298,7 @@ def chat_answer(
 
 
 def tool_call(call_id: object, name: object, arguments: object) -> dict[str, Any]:
-    """A call of a tool, in a message."""
+    """A tool call, as a part of a message."""
     if not isinstance(arguments, str):
         arguments = msgspec.json.encode(arguments).decode()
     return {
@@ -310,7 +309,7 @@ def tool_call(call_id: object, name: object, arguments: object) -> dict[str, Any
 
 
 def _head(ask: Ask, stamp: Stamp, kind: str) -> dict[str, Any]:
-    """What every object of one answer shares."""
+    """The fields that all objects of one answer share."""
     return {
         "id": stamp.id("chatcmpl"),
         "object": kind,
@@ -334,7 +333,7 @@ def _data(value: dict[str, Any], *, paced: bool = False) -> Piece:
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
-    """Token counts in the words of this API."""
+    """Token counts with the names of this API."""
     return {
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
@@ -350,7 +349,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 
 def error(status: int, message: str, kind: str = "", code: str | None = None) -> dict[str, Any]:
-    """An error object, as both OpenAI APIs word it."""
+    """An error object in the form of both OpenAI APIs."""
     usual, usual_code = KINDS.get(
         status, ("server_error" if status >= 500 else KINDS[400][0], None)
     )

@@ -1,16 +1,17 @@
-"""The OpenAI Responses API: requests in, JSON, server-sent events or WebSocket messages out.
+"""The OpenAI Responses API: parse requests, write JSON, server-sent events or WebSocket messages.
 
-Source: the public API reference of OpenAI (Responses, Streaming events,
-WebSocket mode). Over HTTP a request is a body; over a WebSocket it is the same
-body with ``type: response.create``, and each event is one text message. The
-events are the same, so they are made once, as objects, and framed twice.
+Source: the public API reference of OpenAI (Responses, Streaming events, WebSocket mode). Over HTTP
+a request is a body; over a WebSocket it is the same body with ``type: response.create``, and each
+event is one text message. The events are the same, so they are made once, as objects, and framed
+in two ways.
 
-Per output item: ``response.output_item.added``, the deltas of its content, the same content whole,
-``response.output_item.done``; around them ``response.created``, ``response.in_progress`` and
-``response.completed``. Each event carries ``sequence_number``, counted from 0.
+Each output item has ``response.output_item.added``, the deltas of its content, the same content
+whole, and ``response.output_item.done``. Around them are ``response.created``,
+``response.in_progress`` and ``response.completed``. Each event has ``sequence_number``, counted
+from 0 over the whole answer.
 
-``previous_response_id`` continues an earlier answer. The caller keeps what
-came before; here it is only read.
+``previous_response_id`` continues an earlier answer. The caller keeps the conversation before it;
+this module only reads the id.
 """
 
 from __future__ import annotations
@@ -193,7 +194,7 @@ def parse(
 
 
 def _tool_names(tool: Field) -> list[str]:
-    """The names under which a tool can be called; a namespace holds several."""
+    """The names with which a tool can be called; a namespace has several."""
     kind = tool.word("type")
     if kind in _NAMED_TOOLS:
         return [tool.word("name")]
@@ -205,7 +206,7 @@ def _tool_names(tool: Field) -> list[str]:
 
 
 def turns_of(item: Field) -> list[Message]:
-    """The turns of one input item; none for items without content."""
+    """The turns of one input item; empty for items without content."""
     kind = item.word("type", "message")
     if kind in _SILENT or (item.strict and kind in _UNMATCHED):
         return []
@@ -251,7 +252,7 @@ def calls_in(event: Mapping[str, Any], _known: Sized) -> Iterator[FoundCall]:
 def take(answer: ModelAnswer, event: Mapping[str, Any]) -> None:
     """Add a recorded event of a stream, or the whole response, to an answer."""
     kind, response = text_in(event, "type"), event.get("response")
-    if kind == "response.output_item.done":  # an answer that is cut off has these alone
+    if kind == "response.output_item.done":  # an answer that is cut off has only these
         answer.items_done = True
         _take_items(answer, [event.get("item")])
     elif kind in {"response.completed", "response.incomplete"} and isinstance(response, dict):
@@ -378,7 +379,7 @@ def stream_error(ask: Ask, stamp: Stamp, framing: Framing, problem: dict[str, An
 def websocket_error(
     status: int, message: str, kind: str, headers: dict[str, str]
 ) -> dict[str, Any]:
-    """An error in place of an answer, over a WebSocket."""
+    """An error instead of an answer, over a WebSocket."""
     problem = openai_chat.error(status, message, kind)["error"]
     return {"type": "error", "status": status, "error": problem, "headers": headers}
 
@@ -404,7 +405,7 @@ def _head(ask: Ask, stamp: Stamp, status: str) -> dict[str, Any]:
 
 
 def _item(part: Text | Thought | Call, stamp: Stamp, index: int, *, full: bool) -> dict[str, Any]:
-    """An output item: whole, or as it is when it is added."""
+    """An output item: whole, or in its form when it is added."""
     status = "completed" if full else "in_progress"
     match part:
         case Text(text=text):
@@ -499,7 +500,7 @@ def _argument_events(
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
-    """Token counts in the words of this API."""
+    """Token counts with the names of this API."""
     return {
         "input_tokens": usage.input,
         "input_tokens_details": {
@@ -512,11 +513,11 @@ def _usage(usage: Usage) -> dict[str, Any]:
     }
 
 
-# A message over a WebSocket, as a request of its own over HTTP.
+# Turn a WebSocket message into a separate HTTP request.
 #
-# Such a message continues an earlier answer by its id, and a provider does not know the ids of
-# answers that came from a tape. So the request has the whole conversation in its place, as clients
-# without a WebSocket send it. It is known: all of it was served here.
+# Such a message continues an earlier answer by its id, and a provider does not have the ids of
+# answers that came from a tape. So the request contains the whole conversation instead, as requests
+# of clients without a WebSocket do. The conversation is known, because all of it was served here.
 
 
 PREVIOUS = "previous_response_id"
@@ -525,7 +526,7 @@ _ENDS = frozenset(("response.completed", "response.incomplete", "response.failed
 
 
 class Conversations:
-    """What was said up to each answer that was served over a WebSocket."""
+    """The conversation up to each answer that was served over a WebSocket."""
 
     def __init__(self) -> None:
         self._said: dict[str, list[Any]] = {}
@@ -536,7 +537,7 @@ class Conversations:
 
         Args:
             question: the message of the client.
-            answer: those of the provider.
+            answer: the messages of the provider.
         """
         asked = _document(question)
         if asked is None:
@@ -556,7 +557,7 @@ class Conversations:
                 self._said[str(response.get("id"))] = said + (listed or output)
 
     def whole(self, message: bytes) -> bytes | None:
-        """The body of the request; None for no question, or one behind an unknown answer."""
+        """The request's body; None if the message is not one, or continues an unknown answer."""
         asked = _document(message)
         if asked is None:
             return None
@@ -569,7 +570,7 @@ class Conversations:
     def warmed(self, message: bytes) -> tuple[bytes, ...] | None:
         """The answer to a message that wants nothing generated; None if it wants something.
 
-        There is no such request over HTTP: what it says is told with the next message.
+        HTTP has no such request: its content is sent with the next message.
         """
         asked = _document(message)
         if asked is None or asked.get("generate") is not False:
@@ -585,7 +586,7 @@ class Conversations:
         )
 
     def _before(self, asked: dict[str, Any]) -> list[Any] | None:
-        """All that is said by a message, with what was said before it."""
+        """All items of a message, after the conversation before it."""
         now = asked.get("input")
         if isinstance(now, str):
             now = [{"type": "message", "role": "user", "content": now}]
@@ -599,13 +600,13 @@ class Conversations:
 
 
 def asks(message: bytes) -> bool:
-    """Whether a message wants an answer; others say that one has arrived."""
+    """Whether a message wants an answer; others confirm that one has arrived."""
     asked = _document(message)
     return asked is None or asked.get("type") == "response.create"
 
 
 def messages_of(status: int, body: bytes) -> Iterator[bytes]:
-    """The messages over a WebSocket that an answer over HTTP would have been.
+    """The WebSocket messages that correspond to an answer over HTTP.
 
     Each event of a stream is one; an error is one, in the form of the API.
     """

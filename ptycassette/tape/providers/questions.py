@@ -1,9 +1,9 @@
-"""What a question to a model says, by whichever of the four APIs it is asked.
+"""Read a question to a model in any of the four APIs.
 
-Everything is read that can be: a part of an unknown type counts as ``[type]``.
+It reads as much as possible: a part of an unknown type counts as ``[type]``.
 
-``rebuilt_question`` writes a question as a chat completion, so that questions can be compared with
-what a trace has of them: a trace does not hold what was sent, and often only a part of it.
+``rebuilt_question`` writes a question as a chat completion, to compare it with the question in a
+trace. A trace does not have the actual request, and often only a part of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MODEL_IN_TARGET = re.compile(r"/models/([^/:?]+)")
 
 
 def question_model(document: Any, target: str) -> str | None:
-    """The model that a question asks for."""
+    """The model that a question is for."""
     model = document.get("model") if isinstance(document, dict) else None
     if isinstance(model, str):
         return model
@@ -33,7 +33,7 @@ def question_model(document: Any, target: str) -> str | None:
 
 
 def tool_results(document: Any) -> Iterator[ToolPlace]:
-    """The results of tools that a question holds, in order, those of earlier turns included."""
+    """The results of tools in a question, in order, including those of earlier turns."""
     if not isinstance(document, dict):
         return
     for message in (*objects_in(document.get("messages")), *objects_in(document.get("input"))):
@@ -48,14 +48,14 @@ _OF_CHAT = frozenset({"developer", "tool"})
 
 
 class AskedQuestion(msgspec.Struct, frozen=True):
-    """A question. ``goes_on``: it holds only what is new since an answer that it names."""
+    """A question. ``goes_on``: it contains only what is new since an answer that it names."""
 
     messages: tuple[Message, ...]
     goes_on: bool = False
 
 
 def read_question(body: bytes) -> AskedQuestion | None:
-    """The question in a body; None where it is not one to a model."""
+    """The question in a body; None if it is not a question to a model."""
     document = decoded_json(body)
     if not isinstance(document, dict):
         return None
@@ -96,15 +96,15 @@ def rebuilt_question(
     """A question in one form for all APIs: that of a chat completion.
 
     Calls of tools are numbered (``call_1``), because some APIs give them no ids, and a trace may
-    have lost them. What only one API can say, such as pictures, is a text of the form ``[type]``.
+    have lost them. Content that only one API supports, such as pictures, becomes ``[type]``.
 
     Args:
-        body: of the request, by any of the four APIs.
-        target: of the request; Gemini has the model there.
-        like: the parts that another question has (``rebuilt_parts``). The rest is left out.
+        body: the body of the request, in any of the four APIs.
+        target: the target of the request; Gemini has the model there.
+        like: the parts of another question (``rebuilt_parts``). All other parts are left out.
 
     Returns:
-        The question; None where the body is not one to a model.
+        The question; None if the body is not a question to a model.
     """
     document, asked = decoded_json(body), read_question(body)
     if asked is None:
@@ -134,7 +134,7 @@ _PARTS = {_SYSTEM_PART, *map(_OF_TOOL.format, ("name", "description", "parameter
 
 
 def rebuilt_parts(body: bytes) -> frozenset[str]:
-    """What a question in the form of ``rebuilt_question`` has: members, and parts of them."""
+    """The members of a question in the form of ``rebuilt_question``, and their parts."""
     document = decoded_json(body)
     made = document if isinstance(document, dict) else {}
     system = any(one.get("role") == "system" for one in objects_in(made.get("messages")))
@@ -144,7 +144,7 @@ def rebuilt_parts(body: bytes) -> frozenset[str]:
 
 
 def _in_chat(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """Messages of chat completions; neighbours of one role are one message."""
+    """Messages of chat completions; neighbours of one role are joined."""
     system: list[str] = []
     made: list[dict[str, Any]] = []
     numbers: dict[str, int] = {}
@@ -174,7 +174,7 @@ def _in_chat(messages: Iterable[Message]) -> list[dict[str, Any]]:
 
 
 def _result(result: ToolResult, waiting: deque[tuple[int, str, str]]) -> dict[str, Any]:
-    """The message of a result; without an id it is that of the first call of its tool."""
+    """The message of a result; without an id it belongs to the first call of its tool."""
     named = [one for one in waiting if result.call_id and one[1] == result.call_id]
     named = named or [one for one in waiting if result.name and one[2] == result.name]
     named = named or list(waiting)
@@ -191,7 +191,7 @@ def _result(result: ToolResult, waiting: deque[tuple[int, str, str]]) -> dict[st
 
 
 def _offered(tools: Any) -> Iterator[dict[str, Any]]:
-    """The tools that a question offers, as chat completions name them."""
+    """The tools that a question offers, named as in chat completions."""
     for tool in objects_in(tools):
         declared = tool.get("functionDeclarations", tool.get("function_declarations"))
         for one in objects_in(declared) if declared else [tool]:

@@ -21,7 +21,7 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
 def framed(value: Any, *, name: str = "", line_end: bytes = b"\n") -> bytes:
-    """One event whose data is ``value`` as JSON; named, where the API names its events."""
+    """One event whose data is ``value`` as JSON; it has a name if the API names its events."""
     head = b"event: %s%s" % (name.encode(), line_end) if name else b""
     return b"%sdata: %s%s" % (head, msgspec.json.encode(value), 2 * line_end)
 

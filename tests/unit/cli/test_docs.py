@@ -20,7 +20,9 @@ def _options(name: str) -> list[str]:
         return [option.name for option in STAND_IN_OPTIONS]
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
-    return [max(option.opts, key=len) for option in command.params if option.opts[0][0] == "-"]
+    inner = command.commands.values() if isinstance(command, click.Group) else ()
+    params = [param for one in (command, *inner) for param in one.params]
+    return [max(option.opts, key=len) for option in params if option.opts[0][0] == "-"]
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from click.shell_completion import ShellComplete
 
 from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cli.entry import MOVED, cli
 from ptycassette.model.records import Finished, Noted, Output, Typed
 from ptycassette.testing import manifest_of, write_cassette
 from tests.unit.cli.conftest import FIXTURES, Run
@@ -39,17 +42,20 @@ def said(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [
-        (["cut", CODEX, "--from", "1", "--to", "2.5"], {"start_us": 10**6, "end_us": 2_500_000}),
-        (["cut", CODEX, "--exchanges", "2-3"], {}),
-        (["trim", CODEX, "--from", "3"], {"start_us": 3 * 10**6}),
-        (["trim", CODEX, "--exchanges", "1"], {}),
-        (["join", CODEX, CODEX, "--gap", "1"], {"gap_us": 10**6}),
-        (["speed", CODEX, "2"], {"factor": 2.0, "start_us": 0}),
-        (["idle", CODEX, "0.2"], {"limit_us": 200_000}),
-        (["annotate", CODEX, "look here", "--at", "3"], {"at_us": 3 * 10**6}),
-        (["mask", CODEX, "--word", "Reading a note"], {"what": "words"}),
-        (["mask", CODEX, "--region", "1,1:30x5"], {"what": "region", "region": "1,1:30x5"}),
-        (["mask", CODEX, "--exchanges", "1"], {"what": "stretch"}),
+        (
+            ["edit", "cut", CODEX, "--from", "1", "--to", "2.5"],
+            {"start_us": 10**6, "end_us": 2_500_000},
+        ),
+        (["edit", "cut", CODEX, "--exchanges", "2-3"], {}),
+        (["edit", "trim", CODEX, "--from", "3"], {"start_us": 3 * 10**6}),
+        (["edit", "trim", CODEX, "--exchanges", "1"], {}),
+        (["edit", "join", CODEX, CODEX, "--gap", "1"], {"gap_us": 10**6}),
+        (["edit", "speed", CODEX, "2"], {"factor": 2.0, "start_us": 0}),
+        (["edit", "idle", CODEX, "0.2"], {"limit_us": 200_000}),
+        (["edit", "annotate", CODEX, "look here", "--at", "3"], {"at_us": 3 * 10**6}),
+        (["edit", "mask", CODEX, "--word", "Reading a note"], {"what": "words"}),
+        (["edit", "mask", CODEX, "--region", "1,1:30x5"], {"what": "region", "region": "1,1:30x5"}),
+        (["edit", "mask", CODEX, "--exchanges", "1"], {"what": "stretch"}),
     ],
     ids=lambda value: "-".join(map(str, value)).replace("/", "") if isinstance(value, list) else "",
 )  # fmt: skip
@@ -62,11 +68,11 @@ def test_an_edit_makes_a_valid_cassette_that_says_what_was_done(
     made = run(*words, "-o", new)
 
     assert (made.status, made.err) == (0, "")
-    assert f"{words[0]} of" in made.text
+    assert f"{words[1]} of" in made.text
     assert digest(CODEX) == before
     assert run("verify", new).status == 0
     (edit,) = said(new)
-    assert edit["operation"] == words[0]
+    assert edit["operation"] == words[1]
     assert {**edit, **arguments} == edit
     with open_cassette(CODEX) as old, open_cassette(new) as edited:
         assert edit["of"][0]["id"] == old.manifest.id != edited.manifest.id
@@ -74,17 +80,17 @@ def test_an_edit_makes_a_valid_cassette_that_says_what_was_done(
         began, begins = (
             datetime.fromisoformat(one.manifest.provenance.recorded_at) for one in (old, edited)
         )
-        moved = words[0] == "trim"  # recorded_at is the zero of its times
+        moved = words[1] == "trim"  # recorded_at is the zero of its times
         assert begins > began if moved else begins == began
         assert edited.final.exit == old.final.exit
-    assert f"edited    {words[0]}" in run("info", new).text
+    assert f"edited    {words[1]}" in run("info", new).text
     assert "Reading a note" not in str(edit)
 
 
 def test_edits_of_edits_are_all_told(run: Run, tmp_path: Path) -> None:
     """The first one first."""
-    run("speed", CODEX, "2", "-o", tmp_path / "a")
-    run("idle", tmp_path / "a", "0.1", "-o", tmp_path / "b")
+    run("edit", "speed", CODEX, "2", "-o", tmp_path / "a")
+    run("edit", "idle", tmp_path / "a", "0.1", "-o", tmp_path / "b")
 
     assert [one["operation"] for one in said(tmp_path / "b")] == ["speed", "idle"]
     assert json.loads(run("info", tmp_path / "b", "--json").text)["edits"] == ["speed", "idle"]
@@ -100,7 +106,7 @@ def test_a_masked_word_is_nowhere(run: Run, tmp_path: Path) -> None:
         Typed(2, b"jane.roe\r"),
         Finished(t_us=3),
     )
-    made = run("mask", source, "--word", "jane.roe", "-o", tmp_path / "new")
+    made = run("edit", "mask", source, "--word", "jane.roe", "-o", tmp_path / "new")
 
     assert made.status == 0
     assert "texts masked" in made.text
@@ -112,12 +118,12 @@ def test_a_masked_word_is_nowhere(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "kept"),
     [
-        (["speed", TAPED, "2"], True),
-        (["idle", TAPED, "0.1"], True),
-        (["annotate", TAPED, "here", "--at", "0"], True),
-        (["mask", TAPED, "--word", "cassette"], True),
-        (["cut", TAPED, "--to", "0.01"], False),
-        (["mask", TAPED, "--from", "0"], False),
+        (["edit", "speed", TAPED, "2"], True),
+        (["edit", "idle", TAPED, "0.1"], True),
+        (["edit", "annotate", TAPED, "here", "--at", "0"], True),
+        (["edit", "mask", TAPED, "--word", "cassette"], True),
+        (["edit", "cut", TAPED, "--to", "0.01"], False),
+        (["edit", "mask", TAPED, "--from", "0"], False),
     ],
     ids=lambda value: str(value[0]) if isinstance(value, list) else "",
 )
@@ -138,7 +144,7 @@ def test_model_traffic_stays_where_it_is_that_of_the_session(
                 (cassette.manifest.optional or {})["tape"] for cassette in (edited, old)
             )
             assert ours["key"] == theirs["key"]
-            masked = words[0] == "mask"
+            masked = words[1] == "mask"
             assert (ours.get("fingerprint") == theirs["fingerprint"]) is not masked
             if not masked:
                 assert [one.entry.key for one in edited.tape()] == [
@@ -147,26 +153,26 @@ def test_model_traffic_stays_where_it_is_that_of_the_session(
     if not kept:
         asked = run("tape", new)
         assert asked.status != 0
-        assert f"it was edited ({words[0]})" in asked.err
+        assert f"it was edited ({words[1]})" in asked.err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["cut", CODEX], "nothing would be left"),
-        (["cut", CODEX, "--from", "900"], "nothing to cut"),
-        (["cut", CODEX, "--exchanges", "3-2"], "there are no exchanges 3-2"),
-        (["cut", CODEX, "--exchanges", "77"], "it has 0 to"),
-        (["cut", CODEX, "--exchanges", "x"], "takes 3 or 3-5"),
-        (["cut", CODEX, "--exchanges", "1", "--from", "1"], "does not go with"),
-        (["trim", CODEX], "keeps all of it"),
-        (["join", CODEX], "two recordings or more"),
-        (["speed", CODEX, "0"], "above 0"),
-        (["mask", CODEX], "nothing to mask"),
-        (["mask", CODEX, "--word", "a"], "characters or more"),
-        (["mask", CODEX, "--word", "a word", "--from", "1"], "goes everywhere"),
-        (["mask", CODEX, "--region", "0,1:1x1"], "counted from 1"),
-        (["annotate", CODEX, "late", "--at", "900"], "which ends at"),
+        (["edit", "cut", CODEX], "nothing would be left"),
+        (["edit", "cut", CODEX, "--from", "900"], "nothing to cut"),
+        (["edit", "cut", CODEX, "--exchanges", "3-2"], "there are no exchanges 3-2"),
+        (["edit", "cut", CODEX, "--exchanges", "77"], "it has 0 to"),
+        (["edit", "cut", CODEX, "--exchanges", "x"], "takes 3 or 3-5"),
+        (["edit", "cut", CODEX, "--exchanges", "1", "--from", "1"], "does not go with"),
+        (["edit", "trim", CODEX], "keeps all of it"),
+        (["edit", "join", CODEX], "two recordings or more"),
+        (["edit", "speed", CODEX, "0"], "above 0"),
+        (["edit", "mask", CODEX], "nothing to mask"),
+        (["edit", "mask", CODEX, "--word", "a"], "characters or more"),
+        (["edit", "mask", CODEX, "--word", "a word", "--from", "1"], "goes everywhere"),
+        (["edit", "mask", CODEX, "--region", "0,1:1x1"], "counted from 1"),
+        (["edit", "annotate", CODEX, "late", "--at", "900"], "which ends at"),
     ],
     ids=lambda value: "-".join(map(str, value)).replace("/", "") if isinstance(value, list) else "",
 )
@@ -183,13 +189,13 @@ def test_a_wrong_edit_is_refused_and_writes_nothing(
 
 def test_an_edit_replaces_nothing_unasked(run: Run, tmp_path: Path) -> None:
     """Neither its own cassette, ever, nor another one without --overwrite."""
-    run("speed", CODEX, "2", "-o", tmp_path / "a")
+    run("edit", "speed", CODEX, "2", "-o", tmp_path / "a")
     before = digest(tmp_path / "a")
 
-    assert run("idle", tmp_path / "a", "1", "-o", tmp_path / "a", "--overwrite").status == 2
-    assert "already" in run("idle", CODEX, "1", "-o", tmp_path / "a").err
+    assert run("edit", "idle", tmp_path / "a", "1", "-o", tmp_path / "a", "--overwrite").status == 2
+    assert "already" in run("edit", "idle", CODEX, "1", "-o", tmp_path / "a").err
     assert digest(tmp_path / "a") == before
-    assert run("idle", CODEX, "1", "-o", tmp_path / "a", "--overwrite").status == 0
+    assert run("edit", "idle", CODEX, "1", "-o", tmp_path / "a", "--overwrite").status == 0
     assert said(tmp_path / "a")[0]["operation"] == "idle"
 
 
@@ -201,13 +207,13 @@ def digests_of(cassette: Path) -> set[str]:
 @pytest.mark.parametrize(
     "words",
     [
-        ["mask", "--word", "482913"],
-        ["mask", "--exchanges", "1"],
-        ["cut", "--from", "0", "--to", "0.000001"],
-        ["speed", "2"],
+        ["edit", "mask", "--word", "482913"],
+        ["edit", "mask", "--exchanges", "1"],
+        ["edit", "cut", "--from", "0", "--to", "0.000001"],
+        ["edit", "speed", "2"],
         ["scrub", "--known-file"],
     ],
-    ids=lambda words: words[0],
+    ids=lambda words: words[1],
 )
 def test_no_digest_of_what_was_removed_is_published(
     run: Run, tmp_path: Path, words: list[str]
@@ -237,10 +243,62 @@ def test_no_digest_of_what_was_removed_is_published(
         known.write_text("482913\n")
         made = run("scrub", source, "--known-file", known, "--output", new)
     else:
-        made = run(words[0], source, *words[1:], "-o", new)
+        made = run(*words[:2], source, *words[2:], "-o", new)
     assert made.status == 0, made.err
     assert run("verify", new).status == 0
     published = b"".join(file.read_bytes() for file in new.iterdir()).decode("latin-1")
     stale = digests_of(source) - digests_of(new) | {pair * 32 for pair in ("ab", "cd", "ef", "12")}
 
     assert {one for one in stale if one in published} == set()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("trim", CODEX, "--from", "3"),
+        ("cut", CODEX, "--exchanges", "2-3"),
+        ("join", CODEX, CODEX),
+        ("speed", CODEX, "2"),
+        ("idle", CODEX, "0.2"),
+        ("mask", CODEX, "--word", "Reading a note"),
+        ("annotate", CODEX, "look here", "--at", "3"),
+        ("cut", CODEX),
+        ("speed", CODEX),
+        ("mask", "--help"),
+    ],
+    ids=lambda words: "-".join(map(str, words)).replace("/", ""),
+)
+def test_the_old_name_of_an_edit_does_the_same_and_names_the_new_one(
+    run: Run, tmp_path: Path, words: tuple[Any, ...]
+) -> None:
+    """Status, stdout and cassette are the same; stderr begins with one line more."""
+    old, new = (
+        run(*before, *words, "-o", tmp_path / name / "made.cassette")
+        for before, name in (((), "old"), (("edit",), "new"))
+    )
+    name = words[0]
+    note, _, rest = old.err.partition("\n")
+
+    assert note == f"note: `ptycassette {name}` is now `ptycassette edit {name}`"
+    assert rest.replace(f"ptycassette {name}", f"ptycassette edit {name}") == new.err
+    assert (old.status, old.text.replace("/old/", "/new/")) == (
+        new.status,
+        new.text.replace(f"Usage: ptycassette edit {name}", f"Usage: ptycassette {name}"),
+    )
+    if (tmp_path / "new" / "made.cassette").exists():
+        assert said(tmp_path / "old" / "made.cassette") == said(tmp_path / "new" / "made.cassette")
+
+
+def test_the_old_names_are_not_listed(run: Run) -> None:
+    """``edit`` is listed once, and has them all; completion of the old names stays silent."""
+    listed = re.findall(r"^  ([\w-]+)", run("--help").text, re.MULTILINE)
+    complete = ShellComplete(cli, {}, "ptycassette", "_PTYCASSETTE_COMPLETE")
+    options = complete.get_completions(["trim"], "--fr")
+
+    assert listed.count("edit") == 1
+    assert set(MOVED) & set(listed) == set()
+    assert list(MOVED) == re.findall(r"^  (\w+)  ", run("edit", "--help").text, re.MULTILINE)
+    assert {item.value for item in complete.get_completions([], "tri")} == set()
+    assert {item.value for item in complete.get_completions(["edit"], "tri")} == {"trim"}
+    assert {item.value for item in options} == {"--from"}
+    assert run("cat").err.count("note:") == 0

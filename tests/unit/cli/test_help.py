@@ -12,10 +12,29 @@ from click.shell_completion import ShellComplete
 
 from ptycassette.cli.entry import COMMANDS, cli
 
-WITH_EXAMPLE = sorted(set(COMMANDS) - {"fake-provider", "stand-in"})
+
+def _found(words: str) -> click.Command:
+    """A command, by its name, or by the names of its group and its own."""
+    found: click.Command = cli
+    for word in words.split():
+        assert isinstance(found, click.Group)
+        inner = found.get_command(click.Context(found), word)
+        assert inner is not None
+        found = inner
+    return found
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+def _with_those_of_groups(name: str) -> list[str]:
+    command = _found(name)
+    inner = command.commands if isinstance(command, click.Group) else ()
+    return [name, *(f"{name} {one}" for one in inner)]
+
+
+NAMES = sorted(words for name in COMMANDS for words in _with_those_of_groups(name))
+WITH_EXAMPLE = sorted(set(NAMES) - {"fake-provider", "stand-in"})
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_help_is_as_published(
     name: str,
     run: Callable[..., Any],
@@ -25,22 +44,21 @@ def test_help_is_as_published(
     """Name, flags, units, defaults: what users read, and what must not change unnoticed."""
     monkeypatch.setenv("COLUMNS", "80")
 
-    golden(f"help-{name}.txt", run(name, "--help").text)
+    golden(f"help-{name.replace(' ', '-')}.txt", run(*name.split(), "--help").text)
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLE)
 def test_every_help_has_an_example(name: str, run: Callable[..., Any]) -> None:
     """One line that can be typed, beginning with the command."""
-    assert re.search(rf"^  Example: ptycassette {name}\b", run(name, "--help").text, re.MULTILINE)
+    assert re.search(
+        rf"^  Example: ptycassette {name}\b", run(*name.split(), "--help").text, re.MULTILINE
+    )
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@pytest.mark.parametrize("name", NAMES)
 def test_every_option_is_explained(name: str) -> None:
     """No option without a sentence."""
-    command = cli.get_command(click.Context(cli), name)
-    assert command is not None
-
-    options = [option for option in command.params if isinstance(option, click.Option)]
+    options = [option for option in _found(name).params if isinstance(option, click.Option)]
     assert [option.name for option in options if not option.help] == []
 
 

@@ -41,7 +41,7 @@ def test_a_cassette_with_litter_is_valid(littered: Path, run: Run) -> None:
     assert all(verified.text.count(f"{name}, ") == 1 for name in (".DS_Store", "Thumbs.db"))
     assert verified.text.count("not part of the recording") == 1
     assert run("verify-scrub", littered).status == 0
-    assert run("trim", CASSETTE, "-o", littered, "--overwrite", "--to", "0.5").status == 0
+    assert run("edit", "trim", CASSETTE, "-o", littered, "--overwrite", "--to", "0.5").status == 0
     assert not any(is_litter(one.name) for one in littered.iterdir())
 
 

@@ -145,6 +145,7 @@ def test_recording_without_a_name(
         ("CASSETTE", "ptycassette info CASSETTE"),
         # ``--overwrite`` is for a cassette that is known.
         ("rec --overwrite -- true", ""),
+        ("cutt x", r"Did you mean edit cut\?"),
         # A guess would be noise.
         ("xyzzy", r"^((?!Did you mean)[\s\S])*$"),
     ],

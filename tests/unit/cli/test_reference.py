@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ptycassette import errors
-from ptycassette.cli.entry import COMMANDS
+from ptycassette.cli.entry import COMMANDS, MOVED
 from ptycassette.cli.man import EXIT_STATUSES, FILES, VARIABLES
 from ptycassette.system.files.project_file import KEYS
 
@@ -89,7 +89,9 @@ def test_the_manual_page_has_all_commands(run: Run) -> None:
     lines = text.splitlines()
 
     assert [
-        name for name in COMMANDS if f".SS ptycassette {name}".replace("-", "\\-") not in lines
+        name
+        for name in (*COMMANDS, *(f"edit {one}" for one in MOVED))
+        if f".SS ptycassette {name}".replace("-", "\\-") not in lines
     ] == []
     assert "\\-\\-idle\\-limit" in text
     assert ".SH ENVIRONMENT" in lines

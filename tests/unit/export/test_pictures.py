@@ -61,7 +61,7 @@ def styled(tmp_path: Path) -> Path:
 def drawn(path: Path, font: Font, **options: Any) -> tuple[list[Image.Image], list[int]]:
     """Each frame of a recording drawn whole, in colours, and how long each stays."""
     with open_cassette(path, allow_unscrubbed=True) as source:
-        pace = pace_of(idle_limit=None, speed=None, start=None, end=None)
+        pace = pace_of(manifest_of(), idle_limit=None, speed=None, start=None, end=None)
         reel = reel_of(source, pace, font.metrics, **options)
     frames = []
     for frame in reel.frames:

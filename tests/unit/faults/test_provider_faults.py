@@ -9,7 +9,7 @@ import pytest
 
 from ptycassette.agents.faults.provider import PROVIDER_FAULTS, ProviderFault, last_call
 from ptycassette.agents.faults.registry import parse_fault, provider_fault
-from ptycassette.agents.rerun.report import MadeAnswers, PacedHit, said
+from ptycassette.agents.rerun.made_answers import MadeAnswers, PacedHit, said
 from ptycassette.errors import UsageError
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question

@@ -21,7 +21,7 @@ from ptycassette.agents.fork.report import (
     related,
 )
 from ptycassette.agents.harness.fake.script import Script
-from ptycassette.agents.rerun.report import MadeAnswers, said
+from ptycassette.agents.rerun.made_answers import MadeAnswers, said
 from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.model.records import Event, FrameRecord, InputRecord, OutputRecord
 from ptycassette.model.screen import Cursor, Size

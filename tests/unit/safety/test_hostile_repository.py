@@ -217,7 +217,7 @@ def test_no_program_is_taken_from_a_relative_folder_of_the_path(
 
 def test_every_program_that_we_look_for_by_name_is_an_installed_one() -> None:
     """``shutil.which`` is for programs that a user names, and for what is only shown."""
-    shown = {"cli/demo.py", "system/pty/_launch.py", "inprocess/commands.py"}
+    shown = {"cli/demo.py", "system/pty/process.py", "agents/inprocess/commands.py"}
     package = Path(ptycassette.__file__).parent
     found = {
         str(path.relative_to(package))

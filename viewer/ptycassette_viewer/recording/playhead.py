@@ -345,7 +345,6 @@ class PlayheadScreen(PanesScreen):
     ) -> None:
         super().__init__()
         self.session = session
-        self.playback = Playback(session.index)
         self.seeker = Seeker(session, self._deliver)
         self.sessions: tuple[ViewerSession, ...] = (session,)
         self.seekers: tuple[Seeker, ...] = (self.seeker,)
@@ -354,6 +353,10 @@ class PlayheadScreen(PanesScreen):
         source = session.source
         self.cassette: Cassette | None = (
             source.cassette if isinstance(source, CassetteSource) else None
+        )
+        self.playback = Playback(
+            session.index,
+            idle_limit_s=None if self.cassette is None else self.cassette.manifest.idle_limit_s,
         )
         self._start_us = start_us
         self._start_seq = start_seq

@@ -1,1 +1,1 @@
-"""Blaming: the runs, the oracle, and the validation with planted causes."""
+"""Blame recordings: make the runs, ask the oracle, and validate with planted causes."""

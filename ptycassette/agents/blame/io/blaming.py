@@ -1,4 +1,4 @@
-"""``blame``: which exchange caused the outcome, by changing one after the other."""
+"""``blame``: find the exchange that caused the outcome, by changing one after the other."""
 
 from __future__ import annotations
 
@@ -87,19 +87,19 @@ _TRUE, _FALSE = 0, 1
 
 
 class Undecided(Exception):  # noqa: N818 - no error of the caller's
-    """The oracle gives no answer; the text says why."""
+    """The oracle gives no answer; the text is the reason."""
 
 
 def answer(oracle: Oracle, path: Path, *, timeout_s: float) -> str:
-    """What the outcome of a recording is.
+    """The outcome of a recording.
 
     Args:
-        oracle: who says it.
+        oracle: the source of the outcome.
         path: the cassette.
-        timeout_s: for a command.
+        timeout_s: the time limit for a command.
 
     Raises:
-        Undecided: it says nothing.
+        Undecided: it gives no answer.
         UsageError: the oracle itself is wrong: there is no such scenario, command or pattern.
     """
     match oracle.kind:
@@ -135,14 +135,14 @@ def _exit(path: Path) -> str:
 
 
 def _text(pattern: str, path: Path) -> str:
-    """Whether the final text has it: the last answer where its profile knows it, or the screen."""
+    """Whether the last answer matches; without a profile that finds it, the screen counts."""
     with open_cassette(path, check="manifest") as cassette:
         text = cassette.final.final_text
     return text_outcome(pattern, "\n".join(last_rows(path)) if text is None else text)
 
 
 def text_outcome(pattern: str, shown: str) -> str:
-    """Whether a text has a pattern.
+    """Whether a text matches a pattern.
 
     Raises:
         UsageError: the pattern is wrong.
@@ -169,7 +169,7 @@ def _scenario(name: str, path: Path) -> str:
 
 
 def _command(words: tuple[str, ...], path: Path, timeout_s: float) -> str:
-    """0 is one answer, 1 the other; anything else is none, as for ``git bisect run``."""
+    """Status 0 is one answer, 1 the other, anything else no answer (as in ``git bisect run``)."""
     try:
         process = subprocess.Popen(
             guarded_command([*words, str(path)], os.environ),
@@ -204,10 +204,10 @@ _PASTE_START, _PASTE_END = "\x1b[200~", PASTE_END.decode()
 
 
 def steps_of(cassette: Cassette) -> list[Step]:
-    """The steps of a recording, in their order.
+    """The steps of a recording, in order.
 
-    Not among them are requests that ask no model (lists of models, counts of tokens), those that
-    had no answer, and what nobody typed.
+    Left out are requests that ask no model (lists of models, counts of tokens), requests without an
+    answer, and inputs that the user did not type.
     """
     found: list[tuple[int, Step]] = []
     for exchange in exchanges(cassette.events()):
@@ -238,7 +238,7 @@ def _request(entry: TapeEntry, body: bytes) -> Step:
 
 
 def _plain(typed: bytes) -> str:
-    """What was typed as a text; empty where there are keys in it that are none."""
+    """Typed bytes as a text; empty if they contain keys that are not text."""
     try:
         text = typed.rstrip(b"\r\n").decode()
     except UnicodeDecodeError:
@@ -280,17 +280,17 @@ _FAILS = frozenset(("AssertionError", "Failed"))
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a run needs to know.
+    """The data for one run.
 
     Attributes:
-        parent: the cassette that is blamed, and ``ended``, how its program ended.
-        options: how it is forked, but for where and with what.
-        trial: where and with what.
-        oracle: who is asked.
+        parent: the recording that is blamed, and ``ended``, how its program ended.
+        options: the options of the fork, except its place and change.
+        trial: the place and the change.
+        oracle: the source of the outcome.
         oracle_s: how long the command of an oracle may take.
         kept: the folder for its child; None to remove it.
-        raised: of code in ``use_tape``: the exception that ends it where nothing is changed, any
-            other one is a crash; None where that is not known yet.
+        raised: for code in ``use_tape``: the exception that ends it without a change, any other one
+            is a crash; None if that is not known yet.
     """
 
     parent: str
@@ -313,13 +313,13 @@ def run_job(job: Job, forked: Forked | None = None, said: Said = lambda *_: None
     """Make one run.
 
     Args:
-        job: what to do.
-        forked: forks the parent; the recorded program is run when None.
-        said: what an oracle answers where no program was run.
+        job: the data.
+        forked: forks the parent; None runs the recorded program.
+        said: gives the outcome if no program was run.
 
     Raises:
-        CassetteError: what would be so in every run: nobody trusts the cassette, the program is
-            not there, the disk is full.
+        CassetteError: an error that every run would have: the cassette is not trusted, the program
+            does not exist, the disk is full.
     """
     with ExitStack() as stack:
         folder = job.kept or stack.enter_context(temporary_folder())
@@ -383,9 +383,10 @@ def _first_line(text: str) -> str:
 
 
 def _signature(report: ForkReport, rows: tuple[str, ...]) -> str:
-    """A digest of how a run went: its end, its questions, the words of its last screen.
+    """A digest of a run: its end, its questions, the words of its last screen.
 
-    Their order does not count: on a busy machine an input may be echoed before a prompt, or after.
+    The order of words does not count: on a busy machine an input may be echoed before or after a
+    prompt.
     """
     words = sorted(" ".join(ScreenJudge().normal(rows)).split())
     seen = (report.exit, report.requests, report.inputs, words)
@@ -397,20 +398,20 @@ NEUTRAL = "OK."
 
 
 class BlameOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How to blame.
+    """The options of a blame.
 
     Attributes:
-        oracle: who says what the outcome is.
-        budget: how many runs there may be.
-        fork: how the recording is forked, but for where and with what.
+        oracle: the source of the outcome.
+        budget: the highest number of runs.
+        fork: the options of the forks, except places and changes.
         at: the steps to look at; all of them when empty.
-        interventions: what is done to them, in this order.
+        interventions: the interventions, in order.
         neutral: the neutral text.
-        runs: of each intervention if the run is random; with ``random`` it is taken as that.
-        random: do not look whether it is.
-        jobs: how many runs there are at a time.
+        runs: runs of each intervention if the run is random; with ``random`` it is taken as that.
+        random: treat the run as random without a check.
+        jobs: how many runs are made at the same time.
         oracle_s: how long the command of an oracle may take.
-        kept: the folder that the children are kept in; None to remove them.
+        kept: the folder for the children; None to remove them.
     """
 
     oracle: Oracle
@@ -427,10 +428,10 @@ class BlameOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BlamedCode(msgspec.Struct, frozen=True, kw_only=True):
-    """How to blame a recording that no program of its own made.
+    """How to blame a recording of code instead of a recorded program.
 
     Attributes:
-        steps: those of a recording.
+        steps: gives the steps of a recording.
         run: makes one run; workers call it, so it must be importable.
         loading: the module of ``run``, which workers load.
     """
@@ -441,7 +442,7 @@ class BlamedCode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def workers(jobs: int, *, loading: str = "ptycassette.agents.blame.io.blaming") -> Workers:
-    """Processes for runs: each has its own threads, signals and folders."""
+    """Processes for runs, so that each run has its own threads, signals and folders."""
     return Workers(jobs, loading=loading)
 
 
@@ -456,16 +457,16 @@ def blame(
 
     Args:
         path: the cassette.
-        options: how.
-        pool: workers that are there already; its own when None.
-        code: how code is run in place of a recorded program.
+        options: the options.
+        pool: existing workers; new ones when None.
+        code: how to run code instead of a recorded program.
 
     Raises:
-        RefusedError: nobody said that the cassette is trusted. Nothing was started.
+        RefusedError: the caller did not confirm that the cassette is trusted. Nothing was started.
         NotFoundError: there is no such step.
         UsageError: the oracle, the budget, or a limit is wrong, or there is nothing to change.
-        DivergenceError: the unmodified run does not show the recorded outcome.
-        CassetteError: as for ``fork``, where it would be so in every run.
+        DivergenceError: the unmodified run does not have the recorded outcome.
+        CassetteError: as for ``fork``, for errors that every run would have.
     """
     began_s = time.monotonic()
     terms = Terms(
@@ -528,7 +529,7 @@ def blame(
 
 
 def _shared(options: BlameOptions) -> ForkOptions:
-    """How each run is forked: a live tail may ask for its share of the limit."""
+    """The fork options of each run; a live tail may use its share of the limit."""
     if options.fork.tail != "live":
         return options.fork
     live = options.fork.live
@@ -568,7 +569,7 @@ def _recorded_outcome(path: Path, options: BlameOptions) -> str:
 def _run_all(
     pool: Workers, jobs: dict[Trial, Job], meter: Meter, one_run: Callable[[Job], Ran]
 ) -> dict[Trial, Ran]:
-    """The results of a batch, in its order; those that the budget does not allow are left out."""
+    """The results of a batch, in order; runs that the budget does not allow are left out."""
     futures: dict[Trial, Future[Ran]] = {
         trial: pool.submit(one_run, job) for trial, job in jobs.items() if meter.take()
     }
@@ -615,11 +616,11 @@ _PATIENCE_S = 30.0
 
 
 def validate(*, jobs: int, sessions: tuple[PlantedSession, ...] = SESSIONS) -> ValidationReport:
-    """Record the sessions, blame them, and hold the blame against what was planted.
+    """Record the sessions, blame them, and compare the result with the planted causes.
 
     Args:
-        jobs: how many runs there are at a time.
-        sessions: which ones.
+        jobs: how many runs are made at the same time.
+        sessions: the sessions.
 
     Raises:
         CassetteError: a session could not be recorded, or could not be run again.
@@ -665,9 +666,9 @@ def _validated(session: PlantedSession, folder: Path, pool: Workers) -> BlameRep
 
 
 def record_session(session: PlantedSession, target: Path) -> None:
-    """Record a session, with the fake provider as its provider.
+    """Record a session with the fake provider.
 
-    With noise it is recorded again until its end is the one without.
+    With noise it is recorded again until it has the end without noise.
     """
     argv = [*python_command("-I", str(_AGENT)), session.rule]
     if session.noise:

@@ -1,16 +1,14 @@
 # ruff: noqa: T201
-"""The small agent of ``blame --validate``: its end depends on what was planted, and nothing else.
+"""The small agent of ``blame --validate``: its end depends only on the planted cause.
 
 ``python -I planted_agent.py RULE [NOISE]`` reads tasks (``task 2: ...``) from its terminal until
 ``/quit``, asks a model for each, calls the tool that the model asks for, and ends with 0 or 1:
 
-=============  ==========================================================================
-``answer:2``   0 if the answer to task 2 has the word *granted*
-``input:2``    0 if task 2 was asked with the word *please*
-``tool:2``     0 if the tool was called for task 2
-``said:0``     0 if any answer has the word *approved*
-``coin:0``     0 or 1 at random, whatever happened
-=============  ==========================================================================
+- ``answer:2``: 0 if the answer to task 2 has the word *granted*;
+- ``input:2``: 0 if task 2 was asked with the word *please*;
+- ``tool:2``: 0 if the tool was called for task 2;
+- ``said:0``: 0 if any answer has the word *approved*;
+- ``coin:0``: 0 or 1 at random, in any case.
 
 With NOISE, a rate, the end is the other one that often.
 """
@@ -34,7 +32,7 @@ _RESULT = "the light is green"
 
 
 class Seen:
-    """What happened, by the number of the task."""
+    """The events by the number of the task."""
 
     def __init__(self) -> None:
         self.tasks: dict[int, str] = {}
@@ -85,7 +83,7 @@ def talk(seen: Seen) -> None:
 
 
 def holds(rule: str, task: int, seen: Seen) -> bool:
-    """Whether what was planted is there."""
+    """Whether the planted condition is true."""
     match rule:
         case "answer":
             return "granted" in seen.answers.get(task, "")
@@ -100,7 +98,7 @@ def holds(rule: str, task: int, seen: Seen) -> bool:
 
 
 def main() -> int:
-    """Talk, and end as the rule says."""
+    """Talk, and end as the rule demands."""
     rule, _, task = sys.argv[1].partition(":")
     noise = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
     seen = Seen()

@@ -1,1 +1,1 @@
-"""Forking: the run, its provider, the child."""
+"""Fork recordings: the run, its provider, the child."""

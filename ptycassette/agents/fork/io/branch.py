@@ -1,7 +1,7 @@
-"""Who answers a question of a forked run: the parent's tape up to the change, the tail afterwards.
+"""Answer the questions of a forked run: from the parent's tape, and after the change from the tail.
 
-The server asks in its own thread; whoever types waits here in another one. A question that the tape
-does not have before the change, is no fork: ``diverged`` says which one, and nothing goes on.
+The server asks in its own thread; the typist waits here in another one. If the tape does not have a
+question before the change, the fork fails: ``diverged`` has the question, and the run stops.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AnswerSource = Callable[[Question], Awaitable[Hit | Miss]]
 
 
 class Desk(Protocol):
-    """The part of a ``TapeDesk`` that is used here."""
+    """The methods of ``TapeDesk`` that are used here."""
 
     misses: list[RequestMiss]
 
@@ -32,7 +32,7 @@ class Desk(Protocol):
         """The recorded answer."""
 
     def fingerprint(self) -> str:
-        """Of what was asked and served."""
+        """The fingerprint of questions and answers."""
 
 
 class Branch:
@@ -40,18 +40,18 @@ class Branch:
 
     Args:
         desk: the parent's tape.
-        cut: where it is forked.
+        cut: the recording, cut at the fork.
         patience_s: how long a question at the fork waits for the others before it.
-        at_once: nobody is waited for: the question at the fork is answered when it comes.
+        at_once: do not wait: answer the question at the fork when it comes.
 
     Attributes:
         here: answers the question at the fork, given the recorded answer.
-        tail: answers what comes after it.
-        learn: is told what was served before the change.
+        tail: answers the questions after it.
+        learn: receives the answers that were served before the change.
         diverged: questions before the change that the parent's tape does not have.
         served: entries of the parent's tape that were asked for before the change.
         later: how many questions came after it.
-        unanswered: of these, those that had no answer.
+        unanswered: how many of these had no answer.
         reached: the question at the fork has come.
     """
 
@@ -89,7 +89,7 @@ class Branch:
         return found
 
     def note_answer(self, question: Question, answer: Hit | Miss) -> None:
-        """Tell a tail what was answered without it."""
+        """Pass an answer from another source to the tail."""
         if self.learn is not None and isinstance(answer, Hit):
             self.learn(question, answer)
 
@@ -109,7 +109,7 @@ class Branch:
             return found
 
     async def _here(self, question: Question, recorded: Hit) -> Hit | Miss:
-        """The answer to the question at the fork; the recorded one where no change was made."""
+        """The answer to the question at the fork; the recorded one if no change was made."""
         if not self._forked or self.here is None:
             return recorded
         self.later += 1
@@ -121,7 +121,7 @@ class Branch:
         return self.served if self._cut.entry is None else self.served | {self._cut.entry}
 
     async def recorded(self, question: Question) -> Hit | Miss:
-        """The answer that the parent's tape has to this very question."""
+        """The answer of the parent's tape to exactly this question."""
         with self._changed:
             return self._desk.ask(question)
 
@@ -133,7 +133,7 @@ class Branch:
         return found
 
     def wait_for_requests(self, timeout_s: float) -> tuple[int, ...]:
-        """Wait until all entries before the fork were asked for; those that were not."""
+        """Wait until all entries before the fork were asked for; return those that were not."""
         with self._changed:
             self._changed.wait_for(
                 lambda: bool(self.diverged) or self._cut.before <= self.served, timeout_s
@@ -141,11 +141,11 @@ class Branch:
             return tuple(sorted(self._cut.before - self.served))
 
     def fork(self) -> tuple[str, frozenset[int]]:
-        """From now on the tail answers; called before anything of the change is done.
+        """Switch to the tail; called before any part of the change is made.
 
         Returns:
-            The fingerprint of what was asked and served, and the entries that it is of. The entry
-            at the fork is one of them, with its recorded answer.
+            The fingerprint of questions and answers, and its entries. The entry at the fork is one
+            of them, with its recorded answer.
         """
         with self._changed:
             self._forked = True
@@ -153,7 +153,7 @@ class Branch:
             return self._desk.fingerprint(), frozenset(self.served | here)
 
     def proceed(self) -> None:
-        """The change is made: the question at the fork is answered."""
+        """Answer the question at the fork, because the change is made."""
         self._proceeds.set()
 
 
@@ -171,10 +171,10 @@ _LOOKS_US = 100_000
 
 
 class ItsTurn:
-    """The recorded screen, or a program that is quiet and has no question open.
+    """Waits for the recorded screen, or for a quiet program without an open question.
 
     Args:
-        shown: whether a screen is the recorded one; None where there is none.
+        shown: whether a screen is the recorded one; None without a recorded screen.
         is_open: whether a question is being answered.
         is_due: whether a question of the recording is still to come.
     """
@@ -194,7 +194,7 @@ class ItsTurn:
         self._looked_us = 0
 
     def met(self, view: SessionView, now_us: int) -> bool:
-        """Whether one may type."""
+        """Whether the next input may be typed."""
         self._looked_us = now_us
         if view.finished or (self._shown is not None and self._shown(view.screen)):
             return True
@@ -202,7 +202,7 @@ class ItsTurn:
         return not self._is_open() and idle.met(view, now_us)
 
     def due_us(self, view: SessionView) -> int | None:
-        """When to look again."""
+        """When to check again."""
         soon_us = self._looked_us + _LOOKS_US
         due_us = self._idle.due_us(view)
         return soon_us if due_us is None else max(due_us, soon_us)

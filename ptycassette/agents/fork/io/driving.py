@@ -1,8 +1,8 @@
-"""Types at a forked run: the recorded inputs up to the fork, the change, and what comes after it.
+"""Type at a forked run: the recorded inputs up to the fork, the change, and the rest.
 
-Before the fork nothing is forgiven: a screen that does not come, a question that is not on the tape
-or does not come, an early end is a ``DivergenceError`` with its place. After it the run goes where
-it goes: inputs are typed when their recorded screen is there, or when the program is quiet.
+Before the fork every difference counts: a missing screen, a question that is not on the tape or
+that does not come, or an early end is a ``DivergenceError`` with its place. After it nothing is
+compared: inputs are typed when their recorded screen appears, or when the program is quiet.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ _LAST_ROWS = 6
 
 
 class TailInputs(msgspec.Struct, frozen=True, kw_only=True):
-    """What is typed after the change: the rest of the recording, or these steps.
+    """The inputs after the change: the rest of the recording, or these steps.
 
-    ``quiet_ms``: how long nothing moves before a recorded input is typed without its screen.
+    ``quiet_ms``: how long the program must be quiet before a recorded input is typed without its
+    screen.
     """
 
     steps: tuple[ScriptStep, ...] | None = None
@@ -50,7 +51,7 @@ class TailInputs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DrivenFork(msgspec.Struct, kw_only=True):
-    """What came of typing. ``left`` are inputs that were not sent, ``problem`` is for people."""
+    """The result of typing. ``left`` are inputs that were not sent, ``problem`` is for people."""
 
     inputs: int = 0
     left: int = 0
@@ -64,7 +65,7 @@ class ForkTypist:
         prepared: the run.
         branch: its questions.
         cut: the recording.
-        place: of the fork.
+        place: the place of the fork.
         judge: compares screens.
         patience_s: how long to wait beyond twice the recorded time.
     """
@@ -87,7 +88,7 @@ class ForkTypist:
         """Go to the fork, and verify everything on the way.
 
         Raises:
-            DivergenceError: something differs, or the run ends before it.
+            DivergenceError: something differs, or the run ends early.
         """
         for step in self._cut.prefix:
             self._await_screen(session, step)
@@ -125,11 +126,11 @@ class ForkTypist:
         is_open: Callable[[], bool],
         is_due: Callable[[], bool],
     ) -> DrivenFork:
-        """Type what is left, and wait for the end.
+        """Type the remaining inputs, and wait for the end.
 
         Args:
             session: the run.
-            inputs: what is typed.
+            inputs: the inputs.
             is_open: whether a question is being answered.
             is_due: whether a question of the recording is still to come.
         """
@@ -177,7 +178,7 @@ class ForkTypist:
             driven.inputs += 1
 
     def _all_sent(self) -> None:
-        """Hold no piece of an answer back any more: what it waited for may never be typed."""
+        """Release all pieces of answers; the inputs that they waited for may never be typed."""
         self._prepared.server.sent(len(self._prepared.script.steps))
 
     def _send(self, session: Recording, step: RerunStep) -> None:
@@ -190,7 +191,7 @@ class ForkTypist:
         self._prepared.server.sent(step.number)
 
     def _deliver(self, session: Recording, step: RerunStep) -> None:
-        """Send a step as long behind its screen as it was, as a rerun does."""
+        """Send a step after its screen with the recorded delay, as a rerun does."""
         time.sleep(min(PAUSE_S, max(0, step.t_us - self._last_us) / 1e6))
         _deliver(session, step.record)
         self._last_us = step.t_us
@@ -269,7 +270,7 @@ class ForkTypist:
 
 
 def _type_instead(session: Recording, steps: Sequence[RerunStep], text: str) -> None:
-    """Type a text in place of an exchange: as that was, with Enter behind it if it had that."""
+    """Type a text in place of an exchange, in the same way, with Enter after it if it had one."""
     recorded = b"".join(step.record.bytes or b"" for step in steps)
     if recorded.endswith(_ENTERS):
         session.submit(text)
@@ -280,7 +281,7 @@ def _type_instead(session: Recording, steps: Sequence[RerunStep], text: str) -> 
 
 
 def screen_lines(change: ScreenChange) -> list[str]:
-    """Where a screen differs, as a rerun shows it."""
+    """The differences of a screen, in the format of a rerun."""
     report = RerunReport(argv=(), guard="", entries=0, matched=0, changes=(change,))
     return [line.removeprefix("  ") for line in list(finding_lines(report))[1:]]
 

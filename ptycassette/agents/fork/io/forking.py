@@ -1,7 +1,7 @@
-"""``fork``: a recording run again up to a place, with one thing changed there, as a new recording.
+"""``fork``: run a recording again up to a place, change one thing there, record the result.
 
-The child is recorded as any program is, so it is scrubbed, pinned, and published at once or not at
-all. What differs before the change leaves no child, only the diagnostic of a failed run.
+The child is recorded like any program, so it is scrubbed, has digests, and is published completely
+or not at all. A difference before the change leaves no child, only the diagnostic of a failed run.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
     Args:
         cassette: the parent.
         target: the child, a new directory.
-        options: how.
+        options: the options.
 
     Raises:
-        RefusedError: nobody said that the cassette is trusted, or the target is there. Nothing
-            was started.
+        RefusedError: the caller did not confirm that the cassette is trusted, or the target exists.
+            Nothing was started.
         NotFoundError: there is no such place in it, or no such profile.
         UsageError: the change cannot apply there.
-        DivergenceError: the run is not the recorded one up to there, or ends before it.
-        ApprovalNeededError: nobody has agreed to what a live tail would send.
+        DivergenceError: the run differs from the recorded one before the place, or ends before it.
+        ApprovalNeededError: a live tail would send something without an approval.
         SpawnError: the program cannot be started.
     """
     options.change.check(options.at, options.tail, script=options.script is not None)
@@ -209,7 +209,7 @@ class _Forked:
         )
 
     def _checked(self, fingerprint: str, entries: frozenset[int]) -> str:
-        """The fingerprint of what was asked and served, which must be that of these entries.
+        """The fingerprint of questions and answers, which must be that of these entries.
 
         Raises:
             DivergenceError: it is not.
@@ -248,7 +248,7 @@ def _ended_with(status: int) -> ExitStatus:
 
 
 def _with_status(status: int) -> Any:
-    """A hook that has the recording end with another status."""
+    """A hook that makes the recording end with another status."""
 
     def changed(event: Any) -> Any:
         if isinstance(event, Finished):
@@ -259,16 +259,16 @@ def _with_status(status: int) -> Any:
 
 
 def _described(cassette: Cassette) -> Mapping[str, Any]:
-    """How the parent's program was pointed at its provider: the child is rerun in the same way."""
+    """How the program was pointed at its provider; a rerun of the child does the same."""
     said = tape_facts(cassette.manifest)
     return {name: said[name] for name in ("harness", "pointed") if name in said}
 
 
 def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
-    """Refuse what needs a tape, or an answer that is not there.
+    """Refuse options that need a tape, or an answer that does not exist.
 
     Raises:
-        UsageError: it is not.
+        UsageError: it is missing.
     """
     if not cassette.has_tape:
         if options.tail not in {"scripted", "held"} or options.script is not None:
@@ -292,20 +292,19 @@ def _with_binary(options: ForkOptions, cassette: Cassette) -> RerunOptions:
 
 
 def run_with_fault(spec: FaultSpec, met: Callable[[], None]) -> RunOf:
-    """What makes a run ready in which the provider fails once.
+    """Makes a function that prepares runs in which the provider fails once.
 
-    Where the fault has no place, it strikes at the first request to a model that can have it; a
-    recording without one is run as recorded, and the fault is not met.
+    A fault without a place strikes at the first request to a model that can have it. A recording
+    without such a request is run as recorded, and the fault is not met.
 
     Args:
         spec: the fault.
         met: called when it strikes, in the server's thread.
 
     Raises:
-        UsageError: it is a fault of the terminal, or of what the provider is asked, which a
-            recorded answer does not depend on; or, while the run is made ready, the request cannot
-            have it.
-        NotFoundError: while the run is made ready: the tape has no such request.
+        UsageError: it is a fault of the terminal, or of the questions, on which a recorded answer
+            does not depend; or, while the run is prepared, the request cannot have it.
+        NotFoundError: while the run is prepared: the tape has no such request.
     """
     fault = answer_fault(spec)
 
@@ -357,7 +356,7 @@ def _asked_of(prepared: PreparedRerun) -> Callable[[Question], Any]:
 
 
 class BehindTheFault:
-    """The recording behind the fault. The answer that was not given there is still to come.
+    """The recording after the fault. The answer that the fault replaced is still to come.
 
     Args:
         branch: the run.
@@ -368,7 +367,7 @@ class BehindTheFault:
         self._given: set[int] = set()
 
     def answered(self, answer: Hit) -> None:
-        """The question at the fault has this answer: perhaps the recorded one, late."""
+        """Note the answer to the question at the fault: perhaps the recorded one, late."""
         self._given.add(answer.entry.entry)
 
     @property
@@ -389,7 +388,7 @@ def _proof(  # noqa: PLR0917 - what a run is made of
     spec: FaultSpec,
     status: ExitStatus | None,
 ) -> RerunReport:
-    """What the tape proves: of a run that met the fault, what came before."""
+    """The proof of a run from its tape; after a met fault only for the part before it."""
     report = proof(prepared, cassette, status)
     if not branch.reached.is_set():
         return report

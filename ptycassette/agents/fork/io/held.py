@@ -1,9 +1,8 @@
-"""Answers of the parent's tape in their recorded order, whatever is asked after the change.
+"""Serve answers of the parent's tape in recorded order, whatever the program asks after the change.
 
-So everything but the change is held as it was recorded: what the program makes of the change is
-seen, and not what the model would have made of it. An answer stays with its input: a question that
-is asked between two inputs gets the answers that were given between these two. A question that was
-not changed gets its own answer.
+So everything but the change is as recorded: the run shows the program's reaction to the change, not
+the model's. An answer stays with its input: a question between two inputs gets the recorded answers
+between these inputs. A question that did not change gets its own answer.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ class Recorded(Protocol):
 
 
 class HeldTail:
-    """Recorded answers, in their order. An ``AnswerSource``.
+    """Recorded answers, in order. An ``AnswerSource``.
 
     Args:
-        branch: the run, which knows what was served before the change.
+        branch: the run, which has the answers served before the change.
         exchanges: the tape.
         gates: how many inputs were sent.
         wait_s: how long a question waits for the input whose answer it may be; 2 s when None.
@@ -86,14 +85,14 @@ class HeldTail:
         return any(map(self._fits, self._exchanges))
 
     def _next(self, question: Question) -> TapeExchange | None:
-        """The next answer of this stretch of inputs that was given on this way."""
+        """The next answer of this stretch of inputs that came on the same route."""
         route = _route(question)
         return next(
             (one for one in self._exchanges if _route(one.entry) == route and self._fits(one)), None
         )
 
     def _fits(self, exchange: TapeExchange) -> bool:
-        """Whether it is of this stretch of inputs, and not over."""
+        """Whether it belongs to this stretch of inputs, and was not used yet."""
         entry = exchange.entry
         return (
             entry.entry not in self._served | self._branch.used
@@ -134,7 +133,7 @@ def _route(asked: Question | TapeEntry) -> tuple[str, str, str]:
 def struck_entry(
     exchanges: Sequence[TapeExchange], spec: FaultSpec, fault: ProviderFault, clock: Clock
 ) -> int | None:
-    """The entry at which the fault strikes; None where nobody said, and none can have it."""
+    """The entry at which the fault strikes; None if it has no place and no entry can have it."""
     for one in exchanges:
         if spec.at == one.entry.entry:
             fault.check(recorded_question(one), clock)

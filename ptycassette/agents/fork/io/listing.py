@@ -1,4 +1,4 @@
-"""The places at which a recording can be forked."""
+"""List the places at which a recording can be forked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WIDTH = 60
 
 
 def place_lines(cassette: Cassette) -> Iterator[str]:
-    """One line a place, in the order in which they come in the recording."""
+    """One line for each place, in the order of the recording."""
     places: list[tuple[int, str]] = []
     for exchange in exchanges(cassette.events()):
         if exchange.inputs:

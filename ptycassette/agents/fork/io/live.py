@@ -1,12 +1,12 @@
-"""The live provider behind a fork, through the proxy of recordings, with its approval and budget.
+"""Answer a fork's questions from a live provider, through the recording proxy with its budget.
 
 The program never has the user's key: it runs with a made-up one, in a temporary home, and off the
 network. The key is put into the question on its way to the proxy.
 
-A provider does not know what was answered from a tape, and messages over a WebSocket of the
-Responses API continue earlier answers by their ids. So each is asked as a request of its own, with
-the whole conversation (``tape/providers/openai_responses.py``). Other WebSockets are refused with
-426 (RFC 9110, 15.5.22).
+A provider does not have the answers that came from a tape, and messages over a WebSocket of the
+Responses API continue earlier answers by their ids. So each is sent as a separate request with the
+whole conversation (``tape/providers/openai_responses.py``). Other WebSockets are refused with 426
+(RFC 9110, 15.5.22).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import msgspec
 from ptycassette.agents.fork.io.branch import QUIET_MS
 from ptycassette.agents.fork.places import Change, ForkPlace, Tail
 from ptycassette.agents.rerun.io.options import RerunOptions
-from ptycassette.agents.rerun.report import made_hit
+from ptycassette.agents.rerun.made_answers import made_hit
 from ptycassette.errors import UsageError
 from ptycassette.model.tape import Chunk
 from ptycassette.recording.input_script import ScriptStep
@@ -45,12 +45,12 @@ _LONGEST_S = 600.0
 
 
 class LiveTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be asked of whom.
+    """The live provider, and what may be sent to it.
 
     Attributes:
         provider: its name or base URL; the parent's when empty.
         terms: what may leave the machine.
-        key_variable: in which variable the key is; the usual one of the API when empty.
+        key_variable: the variable with the key; the usual one of the API when empty.
     """
 
     provider: str = ""
@@ -62,10 +62,10 @@ class LiveTail(Closing):
     """The live provider's answers. An ``AnswerSource``.
 
     Args:
-        live: what may be asked of whom.
-        recorded: the provider that the parent's tape names most often. The user's key goes to
-            no address that only a cassette says, so it counts only if it is a known one.
-        environment: of the user: keys are there.
+        live: the provider, and what may be sent to it.
+        recorded: the provider that the parent's tape names most often. It counts only if it is a
+            known one: the user's key never goes to an address that comes only from a cassette.
+        environment: the user's environment, with the keys.
 
     Raises:
         PreflightError, ApprovalNeededError: as ``start_proxy``; nothing was started.
@@ -98,7 +98,7 @@ class LiveTail(Closing):
         self._handshakes: dict[Hashable, Question] = {}
 
     def learn(self, question: Question, hit: Hit) -> None:
-        """Note what was answered by somebody else."""
+        """Note an answer from another source."""
         if question.kind == "websocket":
             self._handshakes[question.within] = question
         elif question.kind == "message":
@@ -110,7 +110,7 @@ class LiveTail(Closing):
 
     @property
     def reports(self) -> Sequence[str]:
-        """What was not sent, and why."""
+        """The questions that were not sent, and why."""
         self._proxy.problem  # noqa: B018 - it reads what the proxy has said
         return tuple(self._proxy.reports)
 
@@ -199,7 +199,7 @@ class LiveTail(Closing):
 
 
 def _as_request(headers: Headers) -> Headers:
-    """Those of a handshake, for a request in its place."""
+    """The headers of a handshake, for a request instead."""
     kept = [
         (name, value)
         for name, value in headers
@@ -213,19 +213,19 @@ def _as_request(headers: Headers) -> Headers:
 
 
 class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How to fork.
+    """The options of a fork.
 
     Attributes:
-        at: where; before the first input when left out.
-        change: the one thing that is changed; nothing when left out.
-        tail: who answers afterwards.
+        at: the place; before the first input when left out.
+        change: the change; nothing when left out.
+        tail: the source of later answers.
         script: a script of answers, for ``scripted``; the recorded answers when None.
-        inputs: what is typed afterwards; the rest of the recorded inputs when None.
-        quiet_ms: how long nothing moves before the next of them is typed, where the recorded
-            screen does not come.
-        live: what may be asked of whom, for ``live``.
+        inputs: the later inputs; the rest of the recorded inputs when None.
+        quiet_ms: how long the program must be quiet before the next of them is typed, if the
+            recorded screen does not appear.
+        live: the provider, and what may be sent to it, for ``live``.
         overwrite: replace the cassette at the target.
-        run: how the program is run; its ``argv`` is that of the recording when empty.
+        run: how to run the program; its ``argv`` is that of the recording when empty.
     """
 
     at: ForkPlace = ForkPlace("exchange", 1)

@@ -1,4 +1,4 @@
-"""Reads where the recordings of a folder come from."""
+"""Read the origins of the recordings in a folder."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _MOST_MANIFEST = 64 << 20
 
 
 def manifest_sha256(cassette: Path) -> str:
-    """The digest of a cassette's manifest, which pins all that is in it."""
+    """The digest of a cassette's manifest, which itself has the digests of all other files."""
     return hashlib.sha256(read_plain(cassette / MANIFEST, max_bytes=_MOST_MANIFEST)).hexdigest()
 
 
 def read_lineage(path: Path) -> list[Descent]:
-    """The recordings of a folder, at any depth; or those that are related to one of them.
+    """The recordings of a folder, at any depth; or all relatives of one recording.
 
     Raises:
         CassetteError: it is neither a cassette nor a folder, or cannot be read.
@@ -65,9 +65,9 @@ def _descent(path: Path) -> Descent:
 
 
 class ForkBetween(msgspec.Struct, frozen=True):
-    """One of two recordings was forked of the other.
+    """The fork between two recordings, of which one is the child of the other.
 
-    ``t_us``: when the first one came to the place, in microseconds.
+    ``t_us``: when the first one reached the place, in microseconds.
     """
 
     t_us: int
@@ -75,7 +75,7 @@ class ForkBetween(msgspec.Struct, frozen=True):
 
 
 def fork_between(first: Path, second: Path) -> ForkBetween | None:
-    """Where one of two recordings was forked of the other; None where it was not.
+    """The place at which one recording was forked from the other; None if it was not.
 
     Raises:
         CassetteError: one cannot be read.
@@ -97,7 +97,7 @@ def fork_between(first: Path, second: Path) -> ForkBetween | None:
 
 
 def fork_mark(child: Cassette) -> Event | None:
-    """The event of a child after which the change was made; None where it has none."""
+    """The event of a child after which the change was made; None if it has no such event."""
     for event in child.events():
         payload = event.record.payload if isinstance(event.record, ServiceEventRecord) else None
         if isinstance(payload, dict) and payload.get("type") == FORK:

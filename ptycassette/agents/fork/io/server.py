@@ -1,4 +1,4 @@
-"""The provider of a fork: answers from the parent's tape up to the change, and notes everything.
+"""The provider of a fork: answers from the parent's tape up to the change, and notes all traffic.
 
 Needs the extra ``tape`` (aiohttp).
 """
@@ -15,7 +15,7 @@ from aiohttp import web
 
 from ptycassette.agents.rerun.gates import Gates
 from ptycassette.agents.rerun.io.tape_server import TapeServer
-from ptycassette.agents.rerun.report import PacedHit
+from ptycassette.agents.rerun.made_answers import PacedHit
 from ptycassette.model.ports import Clock
 from ptycassette.model.tape import ExchangeOutcome
 from ptycassette.recording.io.options import RunningTape
@@ -46,8 +46,8 @@ class TapeNotes(Closing):
     """The journal of a child's tape. A ``RunningTape``.
 
     Args:
-        clock: the recorder's.
-        described: what the manifest says of how the program is pointed at its provider.
+        clock: the recorder's clock.
+        described: the manifest's description of how the program is pointed at its provider.
     """
 
     def __init__(self, clock: Clock, described: Mapping[str, Any]) -> None:
@@ -85,7 +85,7 @@ class TapeNotes(Closing):
             self._open.clear()
 
     def begin(self, question: Question, *, upstream: str, connection: object) -> int:
-        """Note a request with its body; returns the number of the exchange."""
+        """Note a request with its body; return the number of the exchange."""
         with self._lock:
             self._count += 1
             number = self._count
@@ -162,7 +162,7 @@ class ForkServer(TapeServer):
 
     Args:
         gates, hold_s, ca_file: as for ``TapeServer``.
-        notes: where what passes is noted.
+        notes: takes the traffic.
 
     Attributes:
         answers: gives the answer to a question; set before the first one.
@@ -180,7 +180,7 @@ class ForkServer(TapeServer):
         self.answers: Callable[[Question], Awaitable[Hit | Miss]] | None = None
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Any request; its end is noted, whatever it is."""
+        """Answer any request, and note its end in any case."""
         plain = request.headers.get("upgrade", "").lower() != "websocket"
         self.answering += plain
         try:
@@ -202,7 +202,7 @@ class ForkServer(TapeServer):
         return response
 
     async def ask(self, request: web.Request, question: Question) -> Hit | Miss:
-        """The answer, from wherever it comes now."""
+        """The answer from the present source."""
         if question.kind == "message":
             self._notes.message(
                 self._numbers[id(request)],
@@ -233,7 +233,7 @@ class ForkServer(TapeServer):
         return _NotedSocket(self._notes, self._numbers[id(request)], self._rest, **options)
 
     async def _rest(self, number: int) -> None:
-        """Wait before the next piece of an answer, where it has a pace."""
+        """Wait before the next piece of an answer that has a pace."""
         seconds = next(self._delays.get(number, iter(())), 0.0)
         if seconds:
             await asyncio.sleep(seconds)
@@ -256,7 +256,7 @@ class ForkServer(TapeServer):
 
 
 class _NotedResponse(web.StreamResponse):
-    """Notes what is sent before it is sent."""
+    """Notes data before sending it."""
 
     def __init__(self, notes: TapeNotes, number: int, rest: _Rest, status: int) -> None:
         super().__init__(status=status)
@@ -280,7 +280,7 @@ class _NotedResponse(web.StreamResponse):
 
 
 class _NotedSocket(web.WebSocketResponse):
-    """Notes what is sent before it is sent."""
+    """Notes data before sending it."""
 
     def __init__(self, notes: TapeNotes, number: int, rest: _Rest, **options: Any) -> None:
         super().__init__(**options)

@@ -1,4 +1,4 @@
-"""Who answers after the change: a script, the fake provider, or the live one under its terms."""
+"""Choose the source of answers after the change: a script, the fake provider, or a live one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ptycassette.agents.fork.places import Change
 from ptycassette.agents.harness.example import example_script
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.rerun.gates import Gates
-from ptycassette.agents.rerun.report import MadeAnswers, said
+from ptycassette.agents.rerun.made_answers import MadeAnswers, said
 from ptycassette.cassette.io.reader import Cassette
 from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.model.ports import Clock
@@ -38,12 +38,12 @@ def response_script(value: str, places: Mapping[str, str]) -> Script:
     """The script of a changed response: a text, or ``@FILE``: a text, or a script (``.toml``).
 
     Args:
-        value: of the change.
+        value: the value of the change.
         places: the folders of the run, by the names of variables that scripts may use: ``cwd``,
             ``home``.
 
     Raises:
-        UsageError: the file cannot be read, or is no script.
+        UsageError: the file cannot be read, or is not a script.
     """
     if not value.startswith("@"):
         return said(value)
@@ -60,7 +60,7 @@ def script_of_file(path: Path, places: Mapping[str, str]) -> Script:
     """The script in a file; ``places`` as in ``response_script``.
 
     Raises:
-        UsageError: the file cannot be read, or is no script.
+        UsageError: the file cannot be read, or is not a script.
     """
     from ptycassette.agents.harness.io.fake_provider import read_script  # noqa: PLC0415 - it loads an HTTP server
 
@@ -68,7 +68,7 @@ def script_of_file(path: Path, places: Mapping[str, str]) -> Script:
 
 
 def fake_script(profile: Profile | None, places: Mapping[str, str]) -> Script:
-    """What the fake provider answers by itself; ``places`` as in ``response_script``."""
+    """The default answers of the fake provider; ``places`` as in ``response_script``."""
     if profile is None:
         return said(_HELLO)
     text = example_script(profile)
@@ -76,10 +76,10 @@ def fake_script(profile: Profile | None, places: Mapping[str, str]) -> Script:
 
 
 class MadeTail:
-    """A script's answers. An ``AnswerSource``.
+    """Answers from a script. An ``AnswerSource``.
 
-    Its ids are numbered at random, because the tape may hold answers of a fake provider, too, and
-    one id of two answers would be ambiguous.
+    Its ids have random numbers, because the tape may contain answers of a fake provider, too, and
+    the same id in two answers would be ambiguous.
     """
 
     def __init__(self, script: Script, clock: Clock, branch: Branch) -> None:
@@ -94,17 +94,17 @@ class MadeTail:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Questions that the script has no answer for."""
+        """Questions for which the script has no answer."""
         return self._made.problems
 
 
 def edited(source: AnswerSource, change: Change, call: str | None = None) -> AnswerSource:
-    """A source that is asked the question as the change has it.
+    """A source that gets the question with the change applied.
 
     Args:
-        source: who answers.
-        change: what was changed.
-        call: whose result is changed, if one is.
+        source: gives the answers.
+        change: the change.
+        call: the tool call whose result is changed, if any.
     """
 
     async def ask(question: Question) -> Hit | Miss:
@@ -118,7 +118,7 @@ def edited(source: AnswerSource, change: Change, call: str | None = None) -> Ans
 
 
 def once_more(asked: Question, recorded: Hit, source: AnswerSource) -> AnswerSource:
-    """A source that answers a question once more as recorded: its first answer was a fault."""
+    """A source that repeats the recorded answer to a question whose first answer was a fault."""
     left = [recorded]
 
     async def ask(question: Question) -> Hit | Miss:
@@ -139,18 +139,18 @@ def wire(
     *,
     other: Hit | None = None,
 ) -> Callable[[], tuple[str, ...]]:
-    """Have a branch answer as the change and the tail say.
+    """Connect a branch to the change and the tail.
 
     Args:
-        branch: of the run.
-        change: what is changed.
-        tail: who answers afterwards; the parent's tape when None.
+        branch: the branch of the run.
+        change: the change.
+        tail: the source of later answers; the parent's tape when None.
         clock: for the times in a made answer.
         places: as in ``response_script``.
         other: the recorded answer to another request, for ``swap``.
 
     Returns:
-        What gives the problems of a made answer, once it was served.
+        A function that gives the problems of a made answer, once it was served.
     """
     made = (
         MadeTail(response_script(change.value, places), clock, branch)
@@ -198,7 +198,7 @@ def tail_of(
     places: Mapping[str, str],
     wait_s: float | None = None,
 ) -> Iterator[AnswerSource | None]:
-    """Who answers after the change; None for the parent's tape.
+    """The source of answers after the change; None for the parent's tape.
 
     ``places`` are as above, ``wait_s`` is as for ``HeldTail``.
     """
@@ -226,12 +226,12 @@ def check_request(cassette: Cassette, entry: int | None, change: Change) -> None
     """Refuse a change that a request of the tape cannot have.
 
     Args:
-        cassette: it has a tape.
-        entry: of the request; None where no request is changed.
-        change: what is changed.
+        cassette: a cassette with a tape.
+        entry: the entry of the request; None if no request is changed.
+        change: the change.
 
     Raises:
-        NotFoundError: the other answer of ``swap`` is not there.
+        NotFoundError: the other answer of ``swap`` does not exist.
         UsageError: the request has no such answer, result or model.
     """
     swapped = change.entry
@@ -261,7 +261,7 @@ def check_request(cassette: Cassette, entry: int | None, change: Change) -> None
 
 
 def other_answer(cassette: Cassette, change: Change) -> Hit | None:
-    """The answer that is swapped in, if one is."""
+    """The answer for ``swap``; None for other changes."""
     if change.entry is None:
         return None
     [exchange] = (one for one in cassette.tape() if one.entry.entry == change.entry)

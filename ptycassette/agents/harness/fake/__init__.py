@@ -1,1 +1,1 @@
-"""The scripted provider: scripts, choice of replies, planned answers. No sockets, no clocks."""
+"""The scripted provider: parse scripts, choose replies, plan answers. No sockets, no clocks."""

@@ -1,11 +1,10 @@
-"""Rate limits as the providers report them: in response headers and in one WebSocket event.
+"""Write rate limits as the providers report them: in response headers and in one WebSocket event.
 
-Sources: Anthropic's API reference on rate limits (``anthropic-ratelimit-*``)
-and what Claude Code reads for subscriptions (``anthropic-ratelimit-unified-*``:
-utilisation as a fraction, resets as epoch seconds); OpenAI's on rate limits
-(``x-ratelimit-*``, resets as durations); Codex CLI's open source for
-``x-codex-*`` (percent, window in minutes, reset as epoch seconds) and the
-``codex.rate_limits`` event.
+Sources: Anthropic's API reference on rate limits (``anthropic-ratelimit-*``) and the headers that
+Claude Code reads for subscriptions (``anthropic-ratelimit-unified-*``: utilisation as a fraction,
+resets as epoch seconds); OpenAI's reference on rate limits (``x-ratelimit-*``, resets as
+durations); Codex CLI's open source for ``x-codex-*`` (percent, window in minutes, reset as epoch
+seconds) and the ``codex.rate_limits`` event.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class AnthropicWindow(_Checked, frozen=True, kw_only=True):
 
 
 class Bucket(_Checked, frozen=True, kw_only=True):
-    """A classic bucket: its size, what is left, and when it is full again."""
+    """A classic bucket: its size, the rest, and when it is full again."""
 
     limit: int
     remaining: int
@@ -97,8 +96,8 @@ def limit_headers(limits: RateLimits, api: Api, now_s: int) -> dict[str, str]:
     """The headers in which ``api`` reports its limits.
 
     Args:
-        limits: from the script.
-        api: whose answer it is.
+        limits: the limits in the script.
+        api: the API of the answer.
         now_s: epoch second that ``resets_in_s`` counts from.
     """
     headers: dict[str, str] = {}
@@ -177,7 +176,7 @@ def _openai(limits: OpenAILimits) -> dict[str, str]:
 
 
 def codex_event(limits: RateLimits, now_s: int) -> dict[str, Any] | None:
-    """The same as ``x-codex-*``, as the event that a WebSocket carries; None without limits."""
+    """The limits of ``x-codex-*`` as the event for a WebSocket; None without limits."""
     codex = limits.codex
     if codex is None:
         return None

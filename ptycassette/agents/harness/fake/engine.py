@@ -1,18 +1,17 @@
-"""The fake provider without its sockets: a request in, the plan of an answer out.
+"""The fake provider without its sockets: turn a request into the plan of an answer.
 
 Rules:
 
-* Scripted routes come first, then the known paths of the four APIs; anything
-  else is a 404 in the form of an API, and a *problem*.
-* A request is parsed strictly. If the API would refuse it, or this fake does not
-  support it, the answer is the API's error, and that is a problem. A top-level field
-  that is new to this fake is let through and named in the log, unless it looks mistyped.
-* The first reply that matches and is not used up answers. If there is none, that is
-  a problem.
+* Scripted routes come first, then the known paths of the four APIs; anything else is a 404 in the
+  form of an API, and a *problem*.
+* A request is parsed strictly. If the API would refuse it, or this fake does not support it, the
+  answer is the API's error, and that is a problem. A top-level field that is new to this fake is
+  accepted and named in the log, unless it looks mistyped.
+* The first reply that matches and is not used up answers. If there is none, that is a problem.
 * A scripted failure is not a problem.
 * The same requests in the same order give the same bytes, except for times.
 
-Tests should check the problems: each is one line that says what to fix.
+Tests should check the problems: each is one line that names what to fix.
 """
 
 from __future__ import annotations
@@ -133,9 +132,9 @@ class History:
 
 
 def _oldest_open(calls: deque[str], answered: set[str]) -> str:
-    """The first call of a tool that has no result yet; empty when there is none.
+    """The first tool call that has no result yet; empty if there is none.
 
-    Gemini takes results that name only the function.
+    Gemini accepts results that name only the function.
     """
     while calls and calls[0] in answered:
         calls.popleft()
@@ -181,7 +180,7 @@ def find_operation(request: HttpRequest) -> Operation:
     Google's have a key header of their own.
 
     Raises:
-        WireError: 404 for a path that this fake does not know, 405 for a wrong method.
+        WireError: 404 for an unknown path, 405 for a wrong method.
     """
     path, method = request.path, request.method
     if path == "/" and method in {"GET", "HEAD"}:
@@ -225,10 +224,10 @@ class FakeProvider:
     """A scripted provider as a state machine. Not safe for use from several threads.
 
     Args:
-        script: what to answer.
+        script: the answers.
         clock: for ``created`` fields and the resets of limits.
         accepted_keys: if given, only these API keys are accepted.
-        first_number: of the ids in its answers, which are counted.
+        first_number: the first number for ids in its answers, which are counted.
     """
 
     def __init__(
@@ -276,7 +275,7 @@ class FakeProvider:
             return plans.refusal(api, wrong.status, wrong.message, entry, kind=wrong.kind)
 
     def refuse(self, request: HttpRequest, wrong: WireError) -> PlannedAnswer:
-        """Refuse one HTTP request whose body was not read, in the form of its API."""
+        """Refuse an HTTP request without reading its body, in the form of its API."""
         entry = self._door.entry(request, "http", read_body(b""))
         self._problem(entry, wrong.message)
         try:
@@ -305,7 +304,7 @@ class FakeProvider:
         """Answer one WebSocket message; each step of the answer is one text message.
 
         Args:
-            text: what the client sent.
+            text: the client's message.
             request: the handshake.
         """
         sent = read_body(text.encode("utf-8", "surrogatepass"))
@@ -331,14 +330,14 @@ class FakeProvider:
         return None
 
     def _problem(self, entry: _Entry, message: str) -> None:
-        """Note that a request was not what the script or the API expects."""
+        """Note a request that neither the script nor the API expects."""
         entry["problem"] = message
         self.problems.append(f"request {entry['n']} {entry['method']} {entry['path']}: {message}")
 
     def _operate(
         self, api: Api, operation: Operation, request: HttpRequest, sent: Body, entry: _Entry
     ) -> PlannedAnswer:
-        """One of the known operations."""
+        """Plan one of the known operations."""
         if operation.name in {"models", "model"}:
             return self._models(api, operation, entry)
         if operation.name in {"account", "usage"}:
@@ -378,7 +377,7 @@ class FakeProvider:
         return plans.plain(200, msgspec.json.encode(body), entry, self._script.headers)
 
     def _note_unknown(self, unknown: tuple[str, ...], entry: _Entry) -> None:
-        """Name fields that were let through in the log, and as a problem if the script asks."""
+        """Name accepted unknown fields in the log, and as a problem if the script asks for that."""
         if unknown:
             entry["unknown_fields"] = list(unknown[:_NAMES_SHOWN])
         if unknown and self._script.unknown_fields == "report":
@@ -401,7 +400,7 @@ class FakeProvider:
         )
 
     def _count(self, api: Api, operation: Operation, body: Any, entry: _Entry) -> PlannedAnswer:
-        """How many tokens a request has: an estimate."""
+        """An estimate of the number of tokens in a request."""
         if api == "anthropic":
             ask, unknown = anthropic.parse(
                 body, unknown_fields=self._script.unknown_fields, counting=True
@@ -471,7 +470,6 @@ class FakeProvider:
         return exchange, stamp, answer
 
     def _limits(self, reply: Reply) -> RateLimits:
-        """The limits for a reply."""
         return reply.limits or self._script.limits
 
     def _headers(self, ask: Ask, reply: Reply, stamp: Stamp) -> dict[str, str]:
@@ -485,7 +483,7 @@ class FakeProvider:
         }
 
     def _call_id(self, api: Api) -> str:
-        """The id of the next tool call, spelled as the API spells it."""
+        """The id of the next tool call, in the format of the API."""
         prefix = "toolu" if api == "anthropic" else "call"
         return f"{prefix}_fake_{next(self._calls):06d}"
 
@@ -494,7 +492,7 @@ _NAMES_SHOWN = 20
 
 
 def _message_type(body: Any) -> str:
-    """The type of a WebSocket message, one of the two known ones."""
+    """The type of a WebSocket message, one of the two known types."""
     kind = body.get("type") if isinstance(body, dict) else None
     if kind not in ("response.create", "response.processed"):  # any JSON; a set would hash it
         raise WireError(f"unknown WebSocket message type {kind!r}")
@@ -521,7 +519,7 @@ def _in_one_piece(
 def _failed(
     ask: Ask, reply: Reply, headers: dict[str, str], entry: _Entry, pace: Pace, *, websocket: bool
 ) -> PlannedAnswer:
-    """A scripted failure in place of an answer."""
+    """A scripted failure instead of an answer."""
     failure = reply.error
     if failure is None:
         return plans.dropped(entry, delay_ms=pace.first_ms)

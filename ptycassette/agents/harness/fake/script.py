@@ -1,8 +1,7 @@
-"""Provider scripts: what a fake provider answers. TOML text in, a checked script out.
+"""Parse provider scripts, and plan the answers of a fake provider.
 
-``docs/fake-provider.md`` describes the format. A script is checked completely before
-the first request: an unknown name, a wrong type or contradicting fields are errors
-that name the place.
+``docs/fake-provider.md`` describes the format (TOML). A script is checked completely before the
+first request: an unknown name, a wrong type or contradicting fields are errors that name the place.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ class Part(_Checked, frozen=True, kw_only=True):
 
 
 class TokenCounts(_Checked, frozen=True, kw_only=True):
-    """Token counts of an answer; what is left out is estimated."""
+    """Token counts of an answer; missing ones are estimated."""
 
     input: int | None = None
     output: int | None = None
@@ -82,7 +81,7 @@ class TokenCounts(_Checked, frozen=True, kw_only=True):
 
 
 class Failure(_Checked, frozen=True, kw_only=True):
-    """An error in place of an answer, or in the middle of one (``after_events``).
+    """An error instead of an answer, or in the middle of one (``after_events``).
 
     ``details`` go into Gemini's error object (google.rpc.Status), where the API names the
     exhausted quota.
@@ -114,8 +113,8 @@ class Pace(_Checked, frozen=True, kw_only=True):
 class When(_Checked, frozen=True, kw_only=True):
     """The requests that a reply is for. All given conditions must hold.
 
-    ``model`` may hold ``*`` and ``?``. ``after`` is who spoke last: the user
-    (``prompt``) or a tool. ``tools`` is whether the request offers any.
+    ``model`` may contain ``*`` and ``?``. ``after`` is the last speaker: the user (``prompt``) or a
+    tool. ``tools`` is whether the request offers any.
     """
 
     api: Api | None = None
@@ -128,7 +127,7 @@ class When(_Checked, frozen=True, kw_only=True):
 
 
 class Reply(_Checked, frozen=True, kw_only=True):
-    """One answer. ``times`` 0 means for ever."""
+    """One answer. ``times`` 0 means without limit."""
 
     name: str = ""
     when: When = When()
@@ -188,13 +187,13 @@ class Route(_Checked, frozen=True, kw_only=True):
 
 
 class Auth(_Checked, frozen=True, kw_only=True):
-    """Which clients are accepted: all (default), those with a key, or none."""
+    """Which clients are accepted: all (default), those with a key, or none at all."""
 
     require: Literal["nothing", "key", "impossible"] = "nothing"
 
 
 class Script(_Checked, frozen=True, kw_only=True):
-    """A whole script. ``unknown_fields``: what becomes of a request with a field that is new."""
+    """A whole script. ``unknown_fields``: how to treat a request with a field that is new."""
 
     version: Literal[1]
     unknown_fields: UnknownFields = "accept"
@@ -277,7 +276,7 @@ class Replies:
         """The name and the reply for ``ask``: the first that fits and is not used up.
 
         Raises:
-            WireError: none matches; the message has the reason for each reply.
+            WireError: no reply matches; the message has the reason for each reply.
         """
         for index, reply in enumerate(self._replies):
             if self._left(index) and not misfits(reply.when, ask):
@@ -320,7 +319,7 @@ def make_answer(
     """The answer of ``reply`` to ``ask``.
 
     Args:
-        reply: from the script.
+        reply: the reply in the script.
         ask: the request.
         chunk_chars: text per stream event.
         next_call_id: makes the id of a tool call.
@@ -379,7 +378,7 @@ _HARMLESS_HEADERS = frozenset({"idempotency-key", "sec-websocket-key"})
 
 
 class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, decoded. Header names are in lower case; ``path`` has no query."""
+    """A decoded request. Header names are in lower case; ``path`` has no query."""
 
     method: str
     path: str
@@ -411,11 +410,10 @@ class AnswerPart(msgspec.Struct, frozen=True):
 
 
 class PlannedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A request and the plan for its answer. Whoever owns the connection carries it out.
+    """A request and the plan for its answer. The owner of the connection carries it out.
 
-    ``ending`` ``disconnect`` means: after the last step, break the connection
-    off without a proper end. ``entry`` is the log entry so far; the host adds
-    when it came and what became of it.
+    ``ending`` ``disconnect`` means: after the last step, break the connection off without a proper
+    end. ``entry`` is the log entry so far; the host adds the time of the request and its outcome.
     """
 
     status: int
@@ -426,7 +424,7 @@ class PlannedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def withheld_values(request: HttpRequest) -> Iterator[str]:
-    """The values that the log withholds: keys, tokens without their scheme, values of cookies."""
+    """The values that the log leaves out: keys, tokens without their scheme, values of cookies."""
     for name, value in request.headers.items():
         if name == "cookie":
             yield from (cookie.partition("=")[2].strip() for cookie in value.split(";"))
@@ -436,7 +434,7 @@ def withheld_values(request: HttpRequest) -> Iterator[str]:
 
 
 def shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers for the log, without accounts, keys and cookies, which are found by name."""
+    """Headers for the log, without accounts, keys and cookies, which are recognised by name."""
     return {name: _WITHHELD if _is_withheld(name) else value for name, value in headers.items()}
 
 
@@ -473,7 +471,7 @@ _MODELS = {
 
 
 def error_body(api: Api | None, status: int, message: str, kind: str = "") -> dict[str, Any]:
-    """An error in the form of ``api``; in OpenAI's without an API."""
+    """An error in the form of ``api``; in OpenAI's form if there is no API."""
     return _ERRORS[api or "responses"](status, message, kind)
 
 
@@ -497,7 +495,7 @@ def streamed(
     pace: Pace,
     framing: openai_responses.Framing,
 ) -> tuple[tuple[AnswerPart, ...], Ending]:
-    """The answer as steps of a stream, broken off if the reply is."""
+    """The answer as steps of a stream; it breaks off if the reply does."""
     pieces = list(_pieces(answer, ask, stamp, framing))
     ending: Ending = "complete"
     if reply.after_events is not None:
@@ -558,7 +556,7 @@ _RAW_DEFLATE, _ANY_HEADER = -zlib.MAX_WBITS, zlib.MAX_WBITS | 32
 
 
 class Body(msgspec.Struct, frozen=True):
-    """A body: its form for the log, and why it is not acceptable JSON; None if it is."""
+    """A body: its form for the log, and why it is not acceptable JSON; None if it is acceptable."""
 
     shown: Any
     wrong: WireError | None = None
@@ -594,7 +592,7 @@ def read_body(data: bytes) -> Body:
 
 
 def too_large() -> WireError:
-    """The refusal of a body that is too long."""
+    """The error for a body that is too long."""
     return WireError(f"the body is too large: more than {MAX_BODY_BYTES} bytes", status=413)
 
 
@@ -602,7 +600,7 @@ def unpacked(data: bytes, encoding: str) -> bytes:
     """A body without its ``Content-Encoding``.
 
     Raises:
-        WireError: another encoding than gzip and deflate, damaged, or too much.
+        WireError: an encoding other than gzip and deflate, damaged data, or too much data.
     """
     match encoding.strip().lower():
         case "" | "identity":
@@ -626,7 +624,7 @@ def unpacked(data: bytes, encoding: str) -> bytes:
 
 
 def _is_deep(value: Any) -> bool:
-    """Whether lists and objects nest deeper than what is accepted."""
+    """Whether lists and objects nest too deeply."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(MAX_DEPTH):
         within = (item.values() if isinstance(item, dict) else item for item in level)
@@ -649,7 +647,7 @@ class NotLetInError(Exception):
     The wording matters: litellm recognises a wrong OpenAI key by it.
 
     Args:
-        api: whose words.
+        api: the API whose wording is used.
         missing: there was no key at all.
     """
 
@@ -677,7 +675,7 @@ class Door:
     """Opens a log entry per request and checks keys.
 
     Args:
-        auth: what the script asks of a client.
+        auth: the script's demands on a client.
         accepted_keys: if given, only these API keys are accepted.
     """
 
@@ -742,7 +740,7 @@ def plain(
 
 
 def fixed(route: Route, entry: dict[str, Any]) -> PlannedAnswer:
-    """A scripted route."""
+    """The answer of a scripted route."""
     log_entry = {**entry, "operation": "route"}
     if route.json is not msgspec.UNSET:
         return plain(route.status, msgspec.json.encode(route.json), log_entry, route.headers)
@@ -776,7 +774,7 @@ def scripted_error(
 def socket_error(
     failure: Failure, headers: dict[str, str], entry: dict[str, Any], *, delay_ms: int = 0
 ) -> PlannedAnswer:
-    """An error over a WebSocket: one message that carries what headers would."""
+    """An error over a WebSocket: one message that also has the content of the headers."""
     event = openai_responses.websocket_error(failure.status, failure.message, failure.kind, headers)
     return PlannedAnswer(
         status=failure.status,

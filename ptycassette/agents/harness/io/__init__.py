@@ -1,1 +1,1 @@
-"""Agent CLIs: profiles, probes, the scripted provider."""
+"""Run agent CLIs: profiles, probes, offline runs, the scripted provider."""

@@ -1,7 +1,7 @@
-"""What changed since a recording: the facts in a cassette, on this machine, in a newer cassette.
+"""Find the changes since a recording: facts in a cassette, on this machine, in a newer cassette.
 
-A cassette of a stranger names a harness. That name is looked up among the profiles that are
-installed, never read as a path, and no program is started but that of a profile, when asked.
+A cassette from a stranger names a harness. That name is looked up among the installed profiles, and
+never read as a path. The only program that may be started is that of a profile, on request.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ _PROBE = "run ptycassette probe to see why"
 
 
 class ModelsQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom to ask for the models of today.
+    """The source of today's models.
 
     Attributes:
-        provider: its name or base URL; the tape's, if that is a known one, when empty.
-        key_variable: in which variable the key is; the usual one of the API when empty.
+        provider: its name or base URL. Empty: the tape's provider, if it is a known one.
+        key_variable: the variable with the key; the usual one of the API when empty.
     """
 
     provider: str = ""
@@ -91,17 +91,17 @@ class ModelsQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnknownModelsError(Exception):
-    """Nobody says which models there are: the reason, and what to do."""
+    """The present models cannot be found out: the reason, and what to do."""
 
 
 def asked_models(cassette: Cassette) -> tuple[str, ...]:
-    """The models that were asked for, sorted; the first 20."""
+    """The requested models, sorted; the first 20."""
     found = {_model_of(exchange) for exchange in _questions(cassette)} - {None}
     return tuple(sorted(filter(None, found))[:_MOST_ASKED])
 
 
 def recorded_list(cassette: Cassette) -> tuple[str, ...]:
-    """The models of the last list that the program itself asked for; empty where it did not."""
+    """The models of the last list that the program requested; empty if it requested none."""
     found: tuple[str, ...] = ()
     for exchange in _exchanges(cassette):
         entry = exchange.entry
@@ -114,7 +114,7 @@ def recorded_list(cassette: Cassette) -> tuple[str, ...]:
 
 
 def probed_models(profile: Profile) -> tuple[str, ...]:
-    """What the harness itself offers, by its probe. It runs with the user's own account.
+    """The models that the harness itself offers, from its probe, which uses the user's account.
 
     Raises:
         UnknownModelsError: it has no probe for that, or the probe did not find them.
@@ -139,17 +139,17 @@ def probed_models(profile: Profile) -> tuple[str, ...]:
 def provider_models(
     cassette: Cassette, query: ModelsQuery, environment: Mapping[str, str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The provider's list, and which of the models that were asked for it still has.
+    """The provider's list, and which of the requested models still exist.
 
-    A model that is not in the list is asked for by its name: an alias has an answer, too.
+    A model that is not in the list is looked up by its name, because aliases have an answer, too.
 
     Args:
-        cassette: with a tape.
-        query: whom to ask.
-        environment: the user's: the key is there.
+        cassette: a cassette with a tape.
+        query: the provider.
+        environment: the user's environment, with the key.
 
     Raises:
-        UnknownModelsError: it is not known whom to ask, there is no key, or no list came.
+        UnknownModelsError: the provider is not known, there is no key, or no list came.
         UsageError: the provider is neither known nor a base URL.
     """
     base, where = _place(cassette, query.provider)
@@ -172,7 +172,7 @@ def provider_models(
 
 
 def _place(cassette: Cassette, provider: str) -> tuple[str, ModelList]:
-    """Base URL of the provider, and where its list is."""
+    """Base URL of the provider, and the place of its list."""
     lists = [
         (exchange.entry.upstream, found)
         for exchange in _questions(cassette)
@@ -196,7 +196,7 @@ def _place(cassette: Cassette, provider: str) -> tuple[str, ModelList]:
 
 
 def _check(base: str) -> None:
-    """Refuse what is no base URL, and a key over a network without TLS."""
+    """Refuse an invalid base URL, and a key over a network without TLS."""
     host, _ = host_and_port(base)
     schemes = ("http", "https") if host in _LOCAL else ("https",)
     if not host or base.partition("://")[0].lower() not in schemes:
@@ -208,7 +208,7 @@ def _check(base: str) -> None:
 
 
 def _get(base: str, where: ModelList, key: str, below: str, query: str) -> tuple[int, Any]:
-    """Status and document of one request; redirections are not followed."""
+    """Status and document of one request; redirects are not followed."""
     parts = urlsplit(base)
     host = parts.hostname or ""
     if network_disabled() and host not in _LOCAL:
@@ -270,14 +270,14 @@ def drift_causes(
 
     Args:
         path: the cassette.
-        newer: a newer one of the same program, to compare with in place of this machine.
+        newer: a newer one of the same program, to compare with instead of this machine.
         versions: start the program of the harness's profile to ask for its version.
-        models: ask which models there are: the harness's probe, with the user's account, where
-            the recorded list came from it; else the provider, with the user's key.
+        models: ask for today's models. If the recorded list came from the harness's probe, use the
+            probe and the user's account; else ask the provider with the user's key.
 
     Raises:
         CassetteError: a cassette cannot be read.
-        UsageError: the provider that ``models`` names is none.
+        UsageError: the provider in ``models`` is not a provider.
     """
     with open_cassette(path) as cassette:
         recorded, manifest = _of_cassette(cassette), cassette.manifest
@@ -329,7 +329,7 @@ def _of_cassette(cassette: Cassette) -> Surroundings:
 
 
 def _of_code(cassette: Cassette) -> Mapping[str, Any] | None:
-    """What the manifest says of a recording of code in ``use_tape``; None for one of a program."""
+    """The manifest's entry for a recording of code in ``use_tape``; None for one of a program."""
     said = (cassette.manifest.optional or {}).get("in_process")
     return said if isinstance(said, Mapping) else None
 
@@ -380,12 +380,12 @@ def _of_machine(cassette: Cassette, recorded: Surroundings, *, versions: bool) -
 
 
 def _discovered(cassette: Cassette) -> tuple[str, ...]:
-    """What the harness itself said that it offers."""
+    """The models that the harness itself reported in the recording."""
     return cassette.discovery.models or () if cassette.discovery is not None else ()
 
 
 def _with_models(now: Surroundings, cassette: Cassette, query: ModelsQuery) -> Surroundings:
-    """With the models of today, or why they are not known."""
+    """Add today's models, or why they are not known."""
     listed: tuple[str, ...] | None = None
     asked: tuple[str, ...] | None = None
     unknown: dict[str, str] = {}
@@ -407,12 +407,12 @@ def _with_models(now: Surroundings, cassette: Cassette, query: ModelsQuery) -> S
 
 
 def _profile_of(name: str) -> Profile | None:
-    """The profile of a harness, by its name alone: a path in its place is somebody's trick."""
+    """The profile of a harness, only by its name: a path instead may be an attack."""
     return load_profile(name) if name in known_profiles() else None
 
 
 def _digest_of(binary: str, recorded: str | None) -> str:
-    """As it is recorded; older recordings have the digest of the whole path."""
+    """The digest in the recorded form; older recordings have the digest of the whole path."""
     whole = sha256(os.fsencode(os.path.realpath(binary))).hexdigest()
     return whole if recorded == whole else path_digest(binary)
 
@@ -424,7 +424,7 @@ def _names(value: Any) -> tuple[str, ...] | None:
 
 
 def _traffic(cassette: Cassette) -> dict[str, tuple[str, ...]]:
-    """How the provider behaved, as far as the tape says."""
+    """The behaviour of the provider, as far as the tape shows it."""
     served: set[str] = set()
     statuses: set[str] = set()
     events: set[str] = set()
@@ -460,14 +460,14 @@ def _traffic(cassette: Cassette) -> dict[str, tuple[str, ...]]:
 
 
 def _header(header: tuple[str, str]) -> str:
-    """A header; its value, too, where that says the same in every request."""
+    """A header, with its value if that is the same in every request."""
     name, value = header
     says = name in _TELLING_HEADERS or (name.startswith("x-stainless-") and name not in _COUNTING)
     return f"{name}: {value}" if says else name
 
 
 def _features(exchange: RecordedExchange) -> Iterator[str]:
-    """What a request asks with: the keys of its body, and the names of the tools that it offers."""
+    """The features of a request: the keys of its body, and the names of its offered tools."""
     asked = decoded_json(exchange.question()) if _is_short(exchange) else None
     if not isinstance(asked, dict):
         return

@@ -1,6 +1,6 @@
-"""Creates the environment of a scenario for one run of the program.
+"""Create the environment of a scenario for one run of the program.
 
-The block ``environment`` of a scenario describes where its recording is made: with a home and a
+The block ``environment`` of a scenario describes the environment of its recording: a home and a
 configuration of its own, and only those of the caller's variables that it names. Replays and
 ``check`` run no program and do not need it.
 """
@@ -40,10 +40,10 @@ def scenario_environment(
 ) -> Iterator[ScenarioEnvironment]:
     """Options for ``record``, so that the program runs in the scenario's environment.
 
-    The folders that are made are removed when the block is left.
+    The new folders are removed when the block is left.
 
     Args:
-        path: of the scenario; it need not name a recording yet.
+        path: the scenario; it need not name a recording yet.
         env: the caller's environment; this process's when None.
         root: where to make the temporary folder; in the user's cache folder when None,
             because some CLIs refuse homes under the system's temporary folder.
@@ -76,7 +76,7 @@ def scenario_environment(
 def _variables(
     policy: EnvironmentPolicy, source: Mapping[str, str], made: Mapping[str, str]
 ) -> dict[str, str]:
-    """The whole environment: the caller's variables that are allowed, then the scenario's own."""
+    """The whole environment: the allowed variables of the caller, then the scenario's own."""
     if policy.allowlist:
         allowed = {*_ALWAYS, *policy.allowlist}
         kept = {name: value for name, value in source.items() if name in allowed}

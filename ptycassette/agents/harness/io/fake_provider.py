@@ -1,12 +1,11 @@
 """The fake provider on 127.0.0.1: HTTP and WebSocket around the pure state machine.
 
-Needs the extra ``provider`` (aiohttp). ``FakeProviderServer`` runs the server
-in a thread of its own, so that synchronous tests and recorders can use it;
-``ProviderApp`` is the same inside a running event loop.
+Needs the extra ``provider`` (aiohttp). ``FakeProviderServer`` runs the server in a thread of its
+own, so that synchronous tests and recorders can use it; ``ProviderApp`` is the same inside a
+running event loop.
 
-The state machine plans what a client gets. This module adds waiting, breaking
-connections off, and the log: one JSON object per finished request. If the log
-cannot be written, clients are served nevertheless.
+The state machine plans the answers. This module adds waits, broken connections, and the log: one
+JSON object per finished request. If the log cannot be written, clients are still served.
 """
 
 from __future__ import annotations
@@ -164,7 +163,7 @@ class _ScrubbedLines:
             self._thread.submit(self._scrubber.traffic, [api_keys])
 
     def add(self, entry: dict[str, Any]) -> Future[None]:
-        """Append a line when its turn comes."""
+        """Queue a line for the file."""
         return self._thread.submit(self._write, entry)
 
     def close(self) -> None:
@@ -224,7 +223,7 @@ class _ScrubbedLines:
         return line if _is_json(line) else msgspec.json.encode(_emptied(entry))
 
     def _look_again(self) -> None:
-        """Mask secrets that were learnt after lines were written."""
+        """Mask secrets that were learnt after their lines were written."""
         if not self._lines:
             return
         fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)  # a write of an appending one moves
@@ -339,11 +338,11 @@ class ServerThread:
     """Serves an aiohttp application until it is stopped.
 
     Args:
-        name: of the thread, and of the server in messages.
+        name: the name of the thread, and of the server in messages.
         make: makes the application, in the thread.
         port: 0 for any free port.
-        tls: speak TLS with this.
-        beside: what runs as long as the server, in its loop; it is given what speaks HTTP.
+        tls: the TLS context; None for plain HTTP.
+        beside: runs as long as the server, in its loop; receives the HTTP protocol factory.
 
     Attributes:
         port: the port that it listens on; 0 before the start.
@@ -501,7 +500,7 @@ class ProviderApp:
     async def _send(
         self, request: web.Request, response: web.StreamResponse, exchange: PlannedAnswer
     ) -> tuple[int, str]:
-        """Send the steps; returns the number of bytes sent, and the outcome."""
+        """Send the steps; return the number of bytes sent, and the outcome."""
         sent = 0
         try:
             for step in exchange.steps:
@@ -522,7 +521,7 @@ class ProviderApp:
     async def _note(
         self, exchange: PlannedAnswer, *, began_us: int, sent: int, outcome: str
     ) -> None:
-        """Log a finished request; returns when it is in the log."""
+        """Log a finished request; return when it is in the log."""
         line = self._log.add(exchange, began_us=began_us, sent=sent, outcome=outcome)
         if line is not None:
             # If the client leaves, only the waiting ends; the line is still written.
@@ -546,7 +545,7 @@ class ProviderApp:
     async def _speak(
         self, request: web.Request, socket: web.WebSocketResponse, exchange: PlannedAnswer
     ) -> bool:
-        """Send the planned messages; False when the connection is over."""
+        """Send the planned messages; False if the connection is over."""
         sent = 0
         outcome = "client-gone"
         began_us = self._log.now_us()
@@ -597,7 +596,7 @@ class FakeProviderServer:
         script: a checked script, or the path of one.
         port: 0 for any free port.
         log: a file to which each request is appended as one line of JSON, scrubbed; see
-            ``close`` for what happens when it cannot be written.
+            ``close`` for a file that cannot be written.
         variables: values of ``${name}`` in a script given by its path.
         accepted_keys: if given, only these API keys are accepted.
         clock: time, for tests.
@@ -648,7 +647,7 @@ class FakeProviderServer:
 
         Raises:
             StorageError: the log is incomplete, because the disk refused. All requests were
-                answered nevertheless, and ``requests`` has them all.
+                still answered, and ``requests`` has them all.
         """
         self._server.stop()
         self._log.close()
@@ -688,7 +687,7 @@ class FakeProviderServer:
     def requests(self) -> tuple[dict[str, Any], ...]:
         """The finished requests in order; unlike the log, not scrubbed.
 
-        Keys and cookies are withheld here, too.
+        Keys and cookies are left out here, too.
         """
         return tuple(self._log.entries)
 

@@ -1,7 +1,7 @@
-"""Finds profiles and probes: built in, or the user's own.
+"""Find profiles and probes: built in, or the user's own.
 
-A name is looked up in ``$XDG_CONFIG_HOME/ptycassette/harnesses`` (or ``probes``)
-first, then among the built-in ones; a name with a slash or the ending ``.toml`` is a path.
+A name is looked up in ``$XDG_CONFIG_HOME/ptycassette/harnesses`` (or ``probes``) first, then among
+the built-in ones; a name with a slash or the suffix ``.toml`` is a path.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def known_profiles(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
 
 
 def similar_profiles(name: str, *, env: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The profile for whose name ``name`` may be mistyped, if there is one."""
+    """The profile whose name ``name`` may be a misspelling of, if there is one."""
     return _similar(name, known_profiles(env))
 
 
@@ -79,7 +79,7 @@ def load_profile(name: str, *, env: Mapping[str, str] | None = None) -> Profile:
     """A profile by its name or path.
 
     Raises:
-        NotFoundError: there is none of that name.
+        NotFoundError: there is no such profile.
         UsageError: it is invalid.
     """
     where, text = _read("profiles", "harnesses", name, os.environ if env is None else env)
@@ -90,7 +90,7 @@ def load_probe(name: str, *, env: Mapping[str, str] | None = None) -> Probe:
     """A probe by its name (``codex-status``) or path.
 
     Raises:
-        NotFoundError: there is none of that name.
+        NotFoundError: there is no such probe.
         UsageError: it is invalid.
     """
     where, text = _read("probes", "probes", name, os.environ if env is None else env)
@@ -98,10 +98,10 @@ def load_probe(name: str, *, env: Mapping[str, str] | None = None) -> Probe:
 
 
 def find_binary(profile: Profile, *, path: str | None = None) -> str | None:
-    """The path of the CLI's program; None when it is not installed.
+    """The path of the CLI's program; None if it is not installed.
 
     Args:
-        profile: of the CLI.
+        profile: the CLI's profile.
         path: where to look, as in ``PATH``; this process's own when None.
     """
     look = shutil.which if path is None else partial(shutil.which, path=path)
@@ -112,7 +112,7 @@ def find_binary(profile: Profile, *, path: str | None = None) -> str | None:
 def installed(
     *, path: str | None = None, versions: bool = True, env: Mapping[str, str] | None = None
 ) -> Iterator[Installed]:
-    """The CLIs with profiles, built in or the user's own, and what is installed of them."""
+    """The CLIs with profiles, built in or the user's own, and which of them are installed."""
     for name in known_profiles(env):
         try:
             profile = load_profile(name, env=env)
@@ -133,7 +133,7 @@ def installed(
 
 
 def _version(binary: Path, profile: Profile) -> str | None:
-    """From the installed package; where that is not known, the program is asked."""
+    """The version from the installed package; without one, the program is asked."""
     argv = profile.version_query.argv
     return installed_version(binary) or ask_version(binary, argv, timeout_s=_PATIENCE_S)
 
@@ -144,7 +144,7 @@ def _names(folder: str) -> tuple[str, ...]:
 
 
 def _read(folder: str, user_folder: str, name: str, env: Mapping[str, str]) -> tuple[str, str]:
-    """Where a file was found, and its text."""
+    """The path of the file that was found, and its text."""
     if "/" in name or name.endswith(".toml"):
         return name, _text(Path(name))
     own = own_folder(user_folder, env) / f"{name}.toml"

@@ -1,4 +1,4 @@
-"""Runs a program in the foreground: with the caller's streams and terminal, to its end."""
+"""Run a program in the foreground, with the caller's streams and terminal, to its end."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def run_in_foreground(
     held: int | None = None,
     ports: Sequence[int] = (),
 ) -> int:
-    """Run it; returns its status as a shell does: its own, or 128 and the number of the signal.
+    """Run a program; return its status as a shell does: its own, or 128 plus the signal's number.
 
     Args:
-        argv: what to start.
+        argv: the command line.
         env: its whole environment.
-        cwd: where it starts.
+        cwd: the folder in which it starts.
         held: a file descriptor that it inherits.
-        ports: of servers here that it may reach if PTYCASSETTE_DISABLE_NETWORK is set.
+        ports: ports of servers here that it may reach if PTYCASSETTE_DISABLE_NETWORK is set.
 
     Raises:
         PreflightError: that is set, and the program cannot be taken off the network here.

@@ -1,4 +1,4 @@
-"""Reads the session logs of a CLI, whose paths and formats are in its profile."""
+"""Read the session logs of a CLI, whose paths and formats are in its profile."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def read_logs(
     """The facts in the newest logs, and the path of the first one.
 
     Args:
-        profile: of the CLI.
-        home: of the run.
-        cwd: where the run was started.
+        profile: the CLI's profile.
+        home: the home of the run.
+        cwd: the folder in which the run was started.
         since_s: only files changed at or after this epoch second count.
 
     Returns:
-        Facts (empty when there is no log) and the log's path relative to its base.
+        Facts (empty if there is no log) and the log's path relative to its base.
 
     Raises:
         UnreadableError: a log exists, but cannot be read in its format.
@@ -84,11 +84,11 @@ def read_logs(
 
 
 def read_log_file(profile: Profile, path: Path) -> LogFacts:
-    """The facts in one file, which is a log of that CLI wherever it lies.
+    """The facts in one file, which is a log of that CLI in any folder.
 
     Raises:
         UnreadableError: it cannot be read in the log's format.
-        UsageError: the CLI has no logs that can be read.
+        UsageError: the CLI has no readable logs.
     """
     named = [log for log in profile.logs if fnmatch(path.name, PurePath(log.glob).name)]
     logs = named or [log for log in profile.logs if log.glob == profile.logs[0].glob]
@@ -112,7 +112,7 @@ def _more(path: Path, log: LogSource) -> list[Path]:
 
 
 def _together(path: Path, log: LogSource) -> list[Path]:
-    """The file, or all files of the log that it is a part of, in the order of their changes."""
+    """The file, or all files of its log, in the order of their changes."""
     if not log.together:
         return [path]
     files = (one for one in path.parent.glob(PurePath(log.glob).name) if not one.is_symlink())
@@ -192,9 +192,9 @@ def _document(path: Path) -> Any:
 
 
 def _json_lines(path: Path) -> Iterator[Any]:
-    """Lines of JSON. One that is broken is a ``Raw``; a torn last one is left out.
+    """Lines of JSON. A broken line is a ``Raw``; a torn last one is left out.
 
-    A CLI that is killed leaves a torn line, and a machine that loses power zeros in its place. When
+    A CLI that is killed leaves a torn line, and a machine that loses power leaves zeros instead. If
     the session continues, its rows follow.
 
     Raises:
@@ -231,7 +231,7 @@ def _json_lines(path: Path) -> Iterator[Any]:
 
 
 def _query(path: Path, query: str) -> Iterator[dict[str, Any]]:
-    """Rows of a query; columns that hold JSON objects or lists are decoded."""
+    """Rows of a query; columns with JSON objects or lists are decoded."""
     # Opening a pipe would wait for ever, and SQLite opens by name.
     fd = open_plain(path)
     try:
@@ -273,9 +273,9 @@ def _query(path: Path, query: str) -> Iterator[dict[str, Any]]:
 
 
 def _refuse_made_up(database: sqlite3.Connection, query: str, path: Path) -> None:
-    """Refuse a database in which the query reads anything but tables with columns of their own.
+    """Refuse a database in which the query reads anything but tables with stored columns.
 
-    A view, a virtual table and a generated column are programs, which can make endless rows of a
+    Views, virtual tables and generated columns are programs, which can make endless rows from a
     file of a few kilobytes.
     """
     read: set[str] = set()
@@ -333,7 +333,7 @@ _FEW_PARTS = 2  # "/" and one folder, whose name may be a word like any other
 
 
 class _Recorder(Protocol):
-    """The part of a ``Recorder`` that is used here."""
+    """The methods of ``Recorder`` that are used here."""
 
     journal: JournalFile
 
@@ -341,7 +341,7 @@ class _Recorder(Protocol):
 
 
 def plain_environment(profile: Profile) -> dict[str, str]:
-    """The variables of a profile for all runs, also the user's own."""
+    """The variables of a profile for all runs, including the user's own."""
     return {name: value for name, value in profile.environment.items() if "${" not in value}
 
 
@@ -351,10 +351,10 @@ def log_reader(
     """A function for ``RecordOptions.at_end`` that reads the log after the program's end.
 
     Args:
-        profile: of the CLI.
-        home: of the run.
-        cwd: where the run was started.
-        since_s: epoch second of the start; older logs are of other sessions.
+        profile: the CLI's profile.
+        home: the home of the run.
+        cwd: the folder in which the run was started.
+        since_s: epoch second of the start; older logs are from other sessions.
     """
 
     def at_end(recorder: _Recorder, t_us: int) -> None:
@@ -373,10 +373,10 @@ def log_reader(
 
 
 def without_folder(path: str, cwd: Path) -> str:
-    """The path of a log with ``$PWD`` for the work folder, of which some CLIs make a file name.
+    """The path of a log with ``$PWD`` for the work folder, from which some CLIs make a file name.
 
-    They write ``-home-ada-my-notes`` for ``/home/ada/my_notes`` or ``/home/ada/my.notes``: what is
-    no letter and no digit becomes a dash, or only the slashes do.
+    They write ``-home-ada-my-notes`` for ``/home/ada/my_notes`` or ``/home/ada/my.notes``: each
+    character that is neither a letter nor a digit becomes a dash, or only the slashes do.
     """
     if len(cwd.absolute().parts) <= _FEW_PARTS:
         return path
@@ -394,7 +394,7 @@ def without_folder(path: str, cwd: Path) -> str:
 def reader_for(
     profile: Profile, cwd: str | None, home: str | None = None
 ) -> Callable[[_Recorder, int], None]:
-    """A log reader for a run that starts now, in the user's own home when None is given."""
+    """A log reader for a run that starts now; in the user's own home when ``home`` is None."""
     place = (home_dir() or Path("/dev/null")) if home is None else Path(home)
     return log_reader(profile, home=place, cwd=Path(cwd or "."), since_s=time.time())
 

@@ -1,4 +1,4 @@
-"""Offline runs of real CLIs: a temporary home, a fake provider, a prepared program.
+"""Run real CLIs offline: a temporary home, a fake provider, a prepared program.
 
 The user's own home and keys are not used; the CLI connects to 127.0.0.1.
 """
@@ -52,7 +52,7 @@ from ptycassette.system.ownership import owned_context
 
 
 class RunPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a run has its home and its work folder."""
+    """The home and the work folder of a run."""
 
     home: Path
     cwd: Path
@@ -71,7 +71,7 @@ def run_place(
 
     Args:
         root: as for ``held_folder``.
-        cwd: a work folder of the caller's, in place of one in the home.
+        cwd: a work folder of the caller's, instead of one in the home.
         files: texts to write into the work folder, by name.
         keep: as for ``held_folder``.
 
@@ -109,7 +109,7 @@ class PlacedRun(RunPlace, frozen=True, kw_only=True):
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """What to start."""
+        """The command line to start."""
         return self.prepared.argv
 
     @property
@@ -136,20 +136,20 @@ class OfflineRun(PlacedRun, frozen=True, kw_only=True):
 
 
 class OfflineOptions(TypedDict, total=False):
-    """What ``offline_run`` takes besides profile and script.
+    """The options of ``offline_run`` besides profile and script.
 
     Attributes:
-        mode: one of the profile's modes; ``key``.
+        mode: one of the profile's modes; ``key`` by default.
         model: the model to ask for; the one of the profile by default.
         prompt: for a one-shot run; None (default) starts the terminal interface.
-        command: a subcommand with its arguments, in place of the profile's own.
+        command: a subcommand with its arguments, instead of the profile's own.
         arguments: more arguments, at the end.
         cwd: the work folder; an empty one in the temporary home when None.
         files: files of the work folder, by name.
         variables: more variables of the script.
         binary: the program; looked up on PATH when None.
-        port: of the provider; any free one by default.
-        keep: leave the temporary folder when the run is over.
+        port: the port of the provider; any free one by default.
+        keep: keep the temporary folder when the run is over.
         root: where to make the temporary folder; in the user's cache folder when
             None, because some CLIs refuse homes under the system's temporary folder.
         log: where the provider logs requests.
@@ -198,7 +198,7 @@ def offline_run(
     """A CLI with a temporary home and a fake provider, ready to start.
 
     Args:
-        profile: of the CLI.
+        profile: the CLI's profile.
         script: the provider's script, or its path; ``${cwd}``, ``${home}`` and the option
             ``variables`` are filled in. ``example_script`` when None.
         **options: see ``OfflineOptions``.
@@ -232,11 +232,11 @@ def offline_run(
 def placed_run(
     profile: Profile, url: str, *, openai_url: str = "", **options: Unpack[OfflineOptions]
 ) -> Iterator[PlacedRun]:
-    """As ``offline_run``, with a provider of the caller's at ``url``, which speaks no TLS.
+    """As ``offline_run``, but with the caller's own provider at ``url``, without TLS.
 
     Args:
-        profile: of the CLI.
-        url: of the provider.
+        profile: the CLI's profile.
+        url: the URL of the provider.
         openai_url: see ``Place``.
         **options: see ``OfflineOptions``.
     """
@@ -326,16 +326,15 @@ def _wants_tls(profile: Profile, mode: str) -> bool:
 
 
 def write_home(prepared: PreparedRun, *, home: Path, cwd: Path | None) -> None:
-    """Write the files of a prepared run, readable by the user alone.
+    """Write the files of a prepared run, readable only by the user.
 
     Args:
         prepared: the run.
         home: its temporary home.
-        cwd: its temporary work folder; None if it is a folder of the user's, which is not
-            changed.
+        cwd: its temporary work folder; None if the folder is the user's, which is not changed.
 
     Raises:
-        UsageError: a file would go into the work folder, which is the user's.
+        UsageError: a file would go into the user's work folder.
         StorageError: the disk refuses.
     """
     for file in prepared.files:
@@ -378,10 +377,10 @@ _HOW = "docs/harnesses.md, Bring a profile up to date"
 
 
 def profile_findings(name: str) -> Iterator[Finding]:
-    """What of a profile holds with the installed program, row by row.
+    """Check a profile against the installed program, row by row.
 
     Args:
-        name: of the profile, or its path.
+        name: the name or path of the profile.
 
     Raises:
         NotFoundError: there is no such profile.
@@ -408,7 +407,7 @@ def _finding(name: str, status: Status, detail: str, hint: str | None = None) ->
 
 
 def _held(name: str, *, ok: bool, right: str, wrong: str, unsure: bool = False) -> Finding:
-    """A finding; ``unsure``: that it did not hold proves nothing."""
+    """A finding; ``unsure``: a failed check proves nothing."""
     if ok:
         return _finding(name, "ok", right)
     return _finding(name, "warn" if unsure else "fail", wrong, None if unsure else _HOW)
@@ -437,23 +436,23 @@ def _version(profile: Profile, binary: Path) -> Iterator[Finding]:
 
 
 class _Walk(msgspec.Struct):
-    """What a run in the terminal interface found."""
+    """The findings of a run in the terminal interface."""
 
     findings: list[Finding] = msgspec.field(default_factory=list)
     over: bool = False
 
     def add(self, name: str, detail: str) -> None:
-        """Something that held."""
+        """Note a check that passed."""
         self.findings.append(_finding(name, "ok", detail))
 
     def fail(self, name: str, detail: str) -> None:
-        """Something that did not, after which there is no going on."""
+        """Note a check that failed; the walk cannot continue."""
         self.findings.append(_finding(name, "fail", detail, _HOW))
         self.over = True
 
 
 def _interface(profile: Profile, mode: str) -> Iterator[Finding]:
-    """The terminal interface: a prompt, a tool call, the answer, the end."""
+    """Check the terminal interface: a prompt, a tool call, the answer, the end."""
     tool = next(iter(profile.tools.values()), None)
     options = () if tool is None else tool.options
     with temporary_folder() as folder:
@@ -536,7 +535,7 @@ def _walk(profile: Profile, session: Session, walk: _Walk, prompt: str) -> None:
 
 
 def _answer(profile: Profile) -> str:
-    """What the last answer of ``example_script`` shows on the screen."""
+    """The text of the last answer of ``example_script`` on the screen."""
     tool = next(iter(profile.tools.values()), None)
     if tool is None:
         return "Hello from the script."
@@ -546,7 +545,7 @@ def _answer(profile: Profile) -> str:
 def _waited(
     session: Session, walk: _Walk, name: str, predicate: ScreenPredicate, timeout_s: float
 ) -> bool:
-    """Wait for a screen, and note whether it came."""
+    """Wait for a screen, and note whether it appeared."""
     try:
         session.wait_for(Settled([predicate]), timeout_s=timeout_s)
     except WaitTimeoutError:
@@ -566,7 +565,7 @@ def _shown(screen: Screen) -> str:
 
 
 def _provider(run: OfflineRun, *, called: bool) -> Iterator[Finding]:
-    """What the provider was asked."""
+    """Check the requests that the provider received."""
     requests = run.provider.requests
     asked = [one for one in requests if one.get("reply")]
     yield _held(
@@ -590,7 +589,7 @@ def _provider(run: OfflineRun, *, called: bool) -> Iterator[Finding]:
 
 
 def _secrets(profile: Profile, home: Path) -> Iterator[Finding]:
-    """Files of the home in which the key is, and which the profile does not name."""
+    """Find files in the home that contain the key but are missing in the profile."""
     key = fake_key(profile).encode()
     found = []
     for folder, _, names in os.walk(home):
@@ -612,7 +611,7 @@ def _secrets(profile: Profile, home: Path) -> Iterator[Finding]:
 
 
 def _screens(profile: Profile, frames: Sequence[FrameRecord]) -> Iterator[Finding]:
-    """Patterns of rows: whether some row had them."""
+    """Check patterns of rows: whether any row matched."""
     screens = [screen_of(frame) for frame in frames]
     rows = {row for screen in screens for row in screen.rows}
     named = [(f"screens.volatile[{n}]", one) for n, one in enumerate(profile.screens.volatile)]
@@ -631,7 +630,7 @@ def _screens(profile: Profile, frames: Sequence[FrameRecord]) -> Iterator[Findin
 
 
 def _logs(profile: Profile, cassette: Cassette) -> Iterator[Finding]:
-    """Whether the session log was there, and each kind of event in it."""
+    """Check that the session log exists, and has each kind of event."""
     if not profile.logs:
         return
     payloads = [one.payload for one in cassette.service_events() if isinstance(one.payload, dict)]
@@ -655,7 +654,7 @@ def _logs(profile: Profile, cassette: Cassette) -> Iterator[Finding]:
 
 
 def _oneshot(profile: Profile, mode: str) -> Iterator[Finding]:
-    """A prompt on the command line."""
+    """Check a prompt on the command line."""
     if not profile.oneshot:
         return
     with temporary_folder() as folder:

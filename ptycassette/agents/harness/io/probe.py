@@ -1,4 +1,4 @@
-"""Runs probes, live or over a recording, with the same state machine."""
+"""Run probes, live or over a recording, with the same state machine; and check this machine."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class Settled:
         self.what = " or ".join(_description(one) for one in self._predicates)
 
     def met(self, view: SessionView, now_us: int) -> bool:
-        """Whether it is met, ``now_us`` after the start."""
+        """Whether the condition is met, ``now_us`` after the start."""
         due_us = self.due_us(view)
         return due_us is not None and (view.finished or now_us >= due_us)
 
     def due_us(self, view: SessionView) -> int | None:
-        """When it will be met if nothing happens; None when no predicate holds."""
+        """When it will be met if nothing happens; None if no predicate holds."""
         still = [one.stable_ms for one in self._predicates if one.holds(view.screen)]
         return view.changed_us + 1000 * min(still) if still else None
 
@@ -87,10 +87,10 @@ def walk(
     *,
     sleeper: Sleeper | None = None,
 ) -> dict[str, Screen]:
-    """Perform all steps; returns the captured screens by name.
+    """Perform all steps; return the captured screens by name.
 
     Raises:
-        WaitTimeoutError: a screen did not come; shows the last one.
+        WaitTimeoutError: a screen did not appear; shows the last one.
         SessionClosedError: the program ended early.
     """
     captures: dict[str, Screen] = {}
@@ -134,10 +134,10 @@ def perform(
 
 
 class ProbeFailedError(CassetteError):
-    """A recorded probe has no result, so that its recording becomes a diagnostic.
+    """A recorded probe has no result, so its recording becomes a diagnostic.
 
     Args:
-        result: with the status and the diagnostic.
+        result: the result with the status and the diagnostic.
     """
 
     exit_status = 1
@@ -162,10 +162,10 @@ def probe_live(
     """Ask a real CLI.
 
     Args:
-        probe: what to ask.
-        profile: of the CLI.
+        probe: the probe.
+        profile: the CLI's profile.
         prepared: how to start it; the installed CLI with the user's own home when None.
-        cwd: where to start it; where the probe says when None.
+        cwd: the folder in which it starts; the probe's folder when None.
         target: record into this cassette, which gets ``quota.json`` and ``discovery.json``;
             a probe that does not succeed leaves a diagnostic there instead.
         account: only one recorded probe per account at a time.
@@ -267,7 +267,7 @@ def walk_probe(
 ) -> ProbeResult:
     """Run a probe in a live session, which stays open.
 
-    Does not raise for anything that the CLI does: problems are in the result.
+    Problems of the CLI are in the result and never raise.
     """
     run = ProbeRun(probe)
     began_us = session.elapsed_us
@@ -298,13 +298,13 @@ def probe_cassette(
     """Run a probe over a recording, without credentials and without starting a program.
 
     Args:
-        probe: what to ask.
-        path: of the cassette.
+        probe: the probe.
+        path: the cassette.
         max_age_s: older evidence is ``stale``; None only reports the age.
         clock: time, for tests.
 
     Raises:
-        InvalidCassetteError: it is not a cassette, but a diagnostic for example.
+        InvalidCassetteError: it is not a cassette, but for example a diagnostic.
     """
     run = ProbeRun(probe)
     screen = Screen(size=Size(probe.rows, probe.cols), rows=(), cursor=Cursor(0, 0))
@@ -328,8 +328,8 @@ def probe_cassette(
 def with_freshness(result: ProbeResult, now: datetime, *, max_age_s: float | None) -> ProbeResult:
     """``result`` with its age; ``stale`` if that is over ``max_age_s``.
 
-    Without ``max_age_s`` the probe's own freshness window is reported, and enforced
-    only where the probe says ``staleness_behavior = "refuse"``.
+    Without ``max_age_s`` the probe's own freshness window is reported; it is enforced only if the
+    probe has ``staleness_behavior = "refuse"``.
     """
     age_s = int((now - _moment(result.captured_at)).total_seconds())
     window_s = parse_time(result.freshness_window)
@@ -431,7 +431,7 @@ def _libraries() -> Iterator[Finding]:
 
 
 def _pty() -> Finding:
-    """Send a line through a real pair of terminals."""
+    """Send a line through a real pseudo-terminal."""
     try:
         master, slave = pty.openpty()
     except OSError as exc:
@@ -539,7 +539,7 @@ def _journals() -> Finding:
 
 
 def _emulators() -> Finding:
-    """The default emulator as manifests pin it, and which others can be used."""
+    """The default emulator in the form of manifests, and the other emulators that can be used."""
     ours = default_emulator(Size(rows=1, cols=1)).identity
     usable, missing = [], []
     for name in available_backends():

@@ -1,4 +1,4 @@
-"""Keeps a snapshot file of a probe fresh, for dashboards. One run per account at a time."""
+"""Keep a snapshot file of a probe fresh, for dashboards. One run per account at a time."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def refresh_snapshot(
     """Ask once and write the snapshot: atomically, scrubbed, readable by this user only.
 
     Args:
-        path: of the snapshot file; the last good result in it is kept.
+        path: the snapshot file; the last good result in it is kept.
         ask: the probe.
         account: locked meanwhile, so that no other process asks for it.
-        harness: of the account.
+        harness: the harness of the account.
         clock: for the time in the file.
 
     Returns:
-        The result; None when another process is asking for this account.
+        The result; None if another process is asking for this account.
 
     Raises:
         StorageError: the file cannot be written.
@@ -95,9 +95,9 @@ def call_every(
     """Call ``once`` immediately, then every ``interval_s`` seconds.
 
     Args:
-        once: what is called.
+        once: the function to call.
         interval_s: the time between two calls.
-        stopped: waits for so many seconds, and returns whether to stop.
+        stopped: waits for a number of seconds, and returns whether to stop.
     """
     while not stopped(0):
         once()

@@ -1,1 +1,1 @@
-"""Running the real program again: network, tape server, typing."""
+"""Run the real program again: network, tape server, typing."""

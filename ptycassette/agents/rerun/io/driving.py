@@ -1,6 +1,7 @@
-"""A rerun that somebody else drives: a test through a session, or a driver at the terminal.
+"""Run the real program again, typed at by the recorded keys, by a test or by a driver.
 
-What is typed is theirs. What the tape proves at the end is ours: see ``proof``.
+In ``rerun`` the recorded keys are typed, and screens are compared. In the other runs the driver
+types, and only the tape is compared at the end: see ``proof``.
 """
 
 from __future__ import annotations
@@ -89,18 +90,18 @@ Gemini CLI takes an Enter within 30 to 40 ms of a paste for a part of it (so do 
 
 
 class Typist:
-    """Sends the steps of a recording to a session, each when its screen is there.
+    """Sends the steps of a recording to a session, each when its screen has appeared.
 
     Args:
         judge: compares screens.
-        sent: told the number of each step that was sent.
-        patience_s: how long to wait for a screen, beyond twice the time that it took.
+        sent: receives the number of each step that was sent.
+        patience_s: how long to wait for a screen, beyond twice the recorded time.
         rest: lets a time in seconds pass.
 
     Attributes:
         typed: the number of the last step that was sent.
-        met: steps that were sent on the screen of the recording.
-        late: steps that were sent although their screen had not come.
+        met: steps that were sent on the recorded screen.
+        late: steps that were sent although their screen had not appeared.
         last_us: when the last step was sent, in the recording.
     """
 
@@ -120,7 +121,7 @@ class Typist:
         self.late: list[int] = []
 
     def type(self, session: Session, script: RerunScript) -> None:
-        """All steps; ends early when the program has ended."""
+        """Send all steps; stop early when the program has ended."""
         for step in script.steps:
             try:
                 self._wait(session, step)
@@ -175,7 +176,7 @@ class _Question(NamedTuple):
 
 
 def changed_version(cassette: Cassette, place: RerunPlace) -> VersionChange | None:
-    """Both versions, where both are known and not the same; the program may be asked."""
+    """Both versions, if both are known and they differ; may run the program to ask it."""
     recorded = cassette.manifest.harness.binary_version
     now = None if recorded is None else version_now(place)
     return version_change(recorded, now)
@@ -198,7 +199,7 @@ def version_now(place: RerunPlace) -> str | None:
 
 @contextmanager
 def version_beside(place: RerunPlace) -> Iterator[Callable[[], str | None]]:
-    """While entered, the program is asked beside the run; what it gives takes two seconds at most.
+    """While entered, ask the program for its version beside the run, for two seconds at most.
 
     The function returns the version, or None, as ``version_now``.
     """
@@ -218,8 +219,8 @@ def version_beside(place: RerunPlace) -> Iterator[Callable[[], str | None]]:
 def _question(place: RerunPlace) -> _Question | str | None:
     """How to ask the program; the version itself if its package has it; None if it is not asked.
 
-    It must not be asked where it could reach a network that is disabled, and where no profile says
-    that asking does no harm.
+    A program is not asked if it could reach a disabled network, or if no profile confirms that
+    asking does no harm.
     """
     path = place.environment.get("PATH") or os.environ.get("PATH")
     found = shutil.which(place.argv[0], path=path)
@@ -242,11 +243,11 @@ def _question(place: RerunPlace) -> _Question | str | None:
 
 
 class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a new run showed, scrubbed.
+    """The scrubbed result of a new run.
 
     ``met`` are inputs whose screen was there when they were sent, ``late`` those whose screen did
-    not come. ``version`` is what the program says that it is, if the recorded one was asked, too.
-    ``above`` are the rows above the last screen, where a message may begin that is left out.
+    not appear. ``version`` is the program's reply, if the recorded program was asked, too.
+    ``above`` are the rows above the last screen, where a removed message may begin.
     """
 
     script: RerunScript
@@ -263,14 +264,14 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
 def run_again(
     prepared: PreparedRerun, cassette: Cassette, judge: ScreenJudge, patience_s: float
 ) -> RunOutcome:
-    """Run the program, type what was typed, and read what it showed.
+    """Run the program, send the recorded input, and read its output.
 
     Args:
         prepared: the run.
         cassette: the recording.
         judge: compares screens.
         patience_s: how long to wait for the screen of an input, and for the end, beyond twice
-            the time that it took in the recording.
+            the recorded time.
 
     Raises:
         SpawnError: the program cannot be started.
@@ -311,7 +312,7 @@ def run_again(
 
 
 def rows_above(cassette: Cassette, script: RerunScript, profile: Profile | None) -> tuple[str, ...]:
-    """What scrolled off the last screen, if a message that is left out may have begun there."""
+    """The rows that scrolled off the last screen, if a removed message may have begun there."""
     messages = profile.screens.at_exit if profile else ()
     if not may_begin_above(script.last_screen or (), messages):
         return ()
@@ -321,7 +322,7 @@ def rows_above(cassette: Cassette, script: RerunScript, profile: Profile | None)
 
 
 def _program_end(session: Session, patience_s: float) -> str:
-    """Wait for the end; what is wrong when it does not come."""
+    """Wait for the end; return the problem if the program does not end."""
     try:
         session.wait_exit(timeout_s=patience_s)
     except WaitTimeoutError:
@@ -336,10 +337,10 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
     """Run the recorded program again, typed at by the recorded keys, and compare.
 
     Raises:
-        RefusedError: nobody said that the cassette is trusted. Nothing was started.
-        MissingFileError: there is neither a tape nor a draw in the cassette.
-        UsageError: the recording says no command line.
-        NotFoundError: the profile or its mode is not there.
+        RefusedError: the caller did not confirm that the cassette is trusted. Nothing was started.
+        MissingFileError: the cassette has neither a tape nor a draw.
+        UsageError: the recording has no command line.
+        NotFoundError: the profile or its mode does not exist.
         SpawnError: the program cannot be started.
     """
     with prepared_rerun(cassette, options) as prepared:
@@ -363,18 +364,18 @@ def rerun_cassette(
     Args:
         path: a cassette with a tape, or with draws.
         argv: another version or configuration of the program; as recorded when empty.
-        trusted: that whoever made the cassette may say what this machine does: its command line
+        trusted: confirm that the author of the cassette may control this machine: its command line
             is run, and the answers of its tape make an agent call tools.
         **options: the other fields of ``RerunOptions``.
 
     Returns:
-        The report: ``passed``, and everything that differs.
+        The report: ``passed``, and all differences.
 
     Raises:
-        TypeError: there is no such option.
+        TypeError: an option does not exist.
         RefusedError: it is not trusted. Nothing was started.
         CassetteError: the cassette cannot be opened, or has neither tape nor draws, or the program
-            is not there.
+            does not exist.
     """
     chosen = RerunOptions(argv=tuple(argv), trusted=trusted, **options)
     with open_cassette(path, check="manifest") as cassette:  # the gate checks the rest
@@ -388,7 +389,7 @@ def proof(
     *,
     note: str = "",
 ) -> RerunReport:
-    """What the tape proves of a run that somebody else drove: its requests, and its end.
+    """Compare a run that a test or a driver controlled with its tape: its requests, and its end.
 
     Args:
         prepared: the run, which is over.
@@ -476,10 +477,10 @@ def _screens(
     messages: Sequence[ExitMessage],
     above: tuple[Sequence[str], Sequence[str]],
 ) -> tuple[list[tuple[int, Sequence[str], Sequence[str]]], list[str]]:
-    """Pairs of screens before each input that both have, and at the end (number 0).
+    """Pairs of screens before each common input, and at the end (number 0).
 
-    The last ones are without ``messages``, which may begin in the rows ``above`` them (of the
-    recording, and of now); the second value says which were there.
+    ``messages`` are removed from the last ones; they may begin in the rows ``above`` them (of the
+    recording, and of now). The second value names the messages that were found.
     """
     pairs: list[tuple[int, Sequence[str], Sequence[str]]] = []
     for old, new in zip(recorded.steps, now.steps, strict=False):
@@ -503,12 +504,12 @@ Proof = Callable[[ExitStatus | None], RerunReport]
 
 
 class RunOf(Protocol):
-    """Makes a run ready to be driven; ``typed``: the server learns when inputs are sent."""
+    """Prepares a run to be driven; ``typed``: the server learns when inputs are sent."""
 
     def __call__(
         self, cassette: Cassette, options: RerunOptions, *, typed: bool
     ) -> AbstractContextManager[tuple[PreparedRerun, Proof]]:
-        """The run, and what it proves."""
+        """The run, and its proof."""
         ...
 
 
@@ -523,7 +524,7 @@ def _as_recorded(
 class DrivenRerun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that is ready to be driven. ``argv`` and ``options`` are for a session.
 
-    ``proof`` is what the tape proves, to be asked for with the end of the program.
+    Call ``proof`` with the end of the program to compare the run with its tape.
     """
 
     argv: tuple[str, ...]
@@ -541,18 +542,18 @@ def driven_rerun(
     harness: str | None = None,
     run_of: RunOf = _as_recorded,
 ) -> Iterator[DrivenRerun]:
-    """Run the recorded program in a session of the caller's, who trusts the cassette.
+    """Run the recorded program in a session of the caller, who trusts the cassette.
 
     Args:
-        cassette: with a tape.
-        argv: what to run; as recorded when empty.
+        cassette: a cassette with a tape.
+        argv: the command line; as recorded when empty.
         cwd: the work folder; the current one when None.
-        env: to add to its environment.
+        env: additions to its environment.
         harness: the profile's name; that of the recording when None.
-        run_of: makes the run ready; answered as recorded by default.
+        run_of: prepares the run; answers as recorded by default.
 
     Raises:
-        CassetteError: what ``prepared_rerun`` raises.
+        CassetteError: see ``prepared_rerun``.
     """
     options = RerunOptions(
         trusted=True,
@@ -570,14 +571,14 @@ def driven_rerun(
 
 
 class TapeOnlyRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program did that its driver typed at; ``findings`` are lines, none when it passed."""
+    """The result of a run whose driver typed; ``findings`` are lines, empty if it passed."""
 
     report: RerunReport
     exit: ExitStatus
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """Everything that differs."""
+        """All differences."""
         return tuple(finding_lines(self.report))
 
 
@@ -587,12 +588,12 @@ def run_tape_only(
     """Run the program in the terminal and with the signals of this process.
 
     Args:
-        cassette: with a tape.
-        options: how; the work folder is the current one when None.
-        run_of: makes the run ready; answered as recorded by default.
+        cassette: a cassette with a tape.
+        options: the options; the work folder is the current one when None.
+        run_of: prepares the run; answers as recorded by default.
 
     Raises:
-        CassetteError: what ``prepared_rerun`` raises.
+        CassetteError: see ``prepared_rerun``.
     """
     chosen = msgspec.structs.replace(options, cwd=options.cwd or current_dir())
     with (
@@ -621,10 +622,10 @@ def run_tape_only(
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Wait for the program; when the terminal is gone, end it if it does not end by itself.
+    """Wait for the program; if the terminal is gone and the program does not end by itself, end it.
 
-    A program that ignores SIGHUP, or is the first process of a namespace, would go on for ever
-    without anybody who could see or end it.
+    A program that ignores SIGHUP, or is the first process of a namespace, would run for ever
+    without a user who could see or end it.
     """
     terminal = next((fd for fd in (0, 1, 2) if os.isatty(fd)), None)
     if terminal is None:
@@ -644,7 +645,7 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
 
 @contextmanager
 def _ended_fd(pid: int) -> Iterator[int | None]:
-    """A descriptor that is readable once a process has ended; None where there are none (macOS)."""
+    """A descriptor that is readable once a process has ended; None on macOS, which has none."""
     try:
         fd = os.pidfd_open(pid)
     except (AttributeError, OSError):
@@ -667,7 +668,7 @@ def _end(process: subprocess.Popen[bytes]) -> int:
 
 
 def rerun_error(report: RerunReport, *, where: str) -> DivergenceError:
-    """What differs, as an exception."""
+    """The differences as an exception."""
     first = f"the program did something else than its tape has (network: {report.guard})"
     return DivergenceError(
         "\n".join([first, *(f"  {line}" for line in finding_lines(report))]),
@@ -683,10 +684,10 @@ class _InputCount:
         self._sent, self._count = sent, 0
 
     def on_output(self, t_us: int, data: bytes) -> None:
-        """Output is not counted."""
+        """Ignore output."""
 
     def on_event(self, event: JournalEvent) -> None:
-        """Count what is a step of a recording: see ``script_of``."""
+        """Count each event that is a step of a recording; see ``script_of``."""
         if not isinstance(event, Typed | Resized | Signalled):
             return
         if isinstance(event, Typed) and event.source == "terminal":
@@ -695,4 +696,4 @@ class _InputCount:
         self._sent(self._count)
 
     def on_idle(self) -> None:
-        """Nothing is buffered."""
+        """Do nothing; there is no buffer."""

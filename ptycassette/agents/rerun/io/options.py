@@ -1,4 +1,4 @@
-"""How a recorded program is to be run again."""
+"""The options of running a recorded program again."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to run the program again.
 
     Attributes:
-        trusted: whether whoever made the cassette may say what this machine does: its command
-            line is run, and the answers of its tape make an agent call tools.
-        argv: what to run; as recorded when empty.
+        trusted: whether the author of the cassette may control this machine: its command line is
+            run, and the answers of its tape make an agent call tools.
+        argv: the command line; as recorded when empty.
         harness: the profile's name or path; that of the recording when None.
         mode: one of the profile's modes; its usual one when None.
-        model: the model to ask for; the one that was asked most, or the profile's, when empty.
+        model: the model to ask for. Empty: the one that was asked most often, or the profile's.
         cwd: the work folder; an empty one in the temporary home when None.
         files: files of an empty work folder, by name.
         copied: a folder whose content is copied into an empty work folder.
-        made: what the caller makes meanwhile; it is never copied.
-        home: a folder whose content is laid over the temporary home: settings of one's own, hooks,
-            prompts. The program is then pointed at the tape as it was when it was recorded.
+        made: the caller's own output; it is never copied.
+        home: a folder whose content is laid over the temporary home: settings, hooks, prompts. The
+            program is then pointed at the tape as it was when it was recorded.
         root: where the temporary home is made; in the user's cache folder when None.
         environment: variables to add to the program's environment.
-        normalise: names of the normalisers that screens are compared with.
+        normalise: names of the normalisers for comparing screens.
         patience_s: how long to wait for the screen of an input, and for the end, beyond twice
-            the time that it took in the recording.
+            the recorded time.
         strict_order: refuse a question that comes before an earlier one of its conversation.
-        faketime: give the program a clock that starts when the recording did, by libfaketime.
-        shared_network: leave the program on the network, with proxy variables alone.
+        faketime: give the program a clock that starts at the time of the recording (libfaketime).
+        shared_network: leave the program on the network, and set only proxy variables.
     """
 
     trusted: bool = False

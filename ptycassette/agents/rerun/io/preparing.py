@@ -1,9 +1,10 @@
-"""Makes ready to run a recorded program again: a place, the tape's server, the guard.
+"""Prepare to run a recorded program again: a place, the tape's server, the network guard.
 
-Every way to run what a cassette names passes through here, and one gate: first the seal that the
-project demands, then the digests of every file, then trust. Nothing is started before that.
+Every way to run a command from a cassette goes through the one gate in this module: first the seal
+that the project demands, then the digests of every file, then trust. Nothing is started before
+that.
 
-Who drives it is left to the caller: the recorded keys, a test, or another program.
+The caller decides what drives the program: the recorded keys, a test, or another program.
 """
 
 from __future__ import annotations
@@ -67,13 +68,12 @@ _MADE_UP_KEY = "0" * 40
 
 
 class Pointed(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the program's provider is.
+    """The addresses of the program's provider.
 
-    ``url`` is the tape's server, or the real provider where the server is an HTTP proxy, whose
-    certificate is in ``ca_file``. ``openai_url`` is the base URL of OpenAI's APIs where it is
-    another one than ``url`` and ``/v1``. ``usual_url`` and ``keys``, which are made up, are for a
-    program without a profile. ``model`` is the one that was asked most; empty if the recording
-    names none.
+    ``url`` is the tape's server, or the real provider if the server is an HTTP proxy, whose
+    certificate is in ``ca_file``. ``openai_url`` is the base URL of OpenAI's APIs if it is not
+    ``url`` and ``/v1``. ``usual_url`` and ``keys``, which are made up, are for a program without a
+    profile. ``model`` is the model that was asked most often; empty if the recording names none.
     """
 
     server: TapeServer
@@ -88,7 +88,7 @@ class Pointed(msgspec.Struct, frozen=True, kw_only=True):
 def pointed_at(
     cassette: Cassette, server: TapeServer, ca_file: str, entries: Sequence[TapeEntry]
 ) -> Pointed:
-    """Where a program without a network finds the providers that it asked."""
+    """The addresses at which a program without a network finds its recorded providers."""
     url, openai_url = asked_providers(entries) if ca_file else (server.url, "")
     upstreams = recorded_pointing(cassette).get("upstreams") or {}
     route = next(iter(upstreams), "main")
@@ -105,7 +105,7 @@ def pointed_at(
 
 
 def _made_up_keys(entries: Sequence[TapeEntry]) -> dict[str, str]:
-    """By the usual variables of the APIs that were asked: SDKs ask nothing without a key."""
+    """Keys in the usual variables of the recorded APIs: SDKs send nothing without a key."""
     lists = filter(None, (model_list_of(entry.target) for entry in entries))
     headers = sorted({one.key_header for one in lists})
     return {known_providers().keys[header][0]: _MADE_UP_KEY for header in headers}
@@ -133,13 +133,13 @@ def tape_server(
     hold_s: float,
     server_of: Callable[..., TapeServer],
 ) -> Iterator[tuple[TapeServer, str]]:
-    """The tape's server, and where it is an HTTP proxy, as the recorder was, the certificate.
+    """The tape's server and, if it is an HTTP proxy as the recorder was, the certificate.
 
     Args:
         cassette: the recording.
-        gates: which inputs a piece has to wait for.
+        gates: the inputs that a piece has to wait for.
         hold_s: how long a piece waits for an input at most.
-        server_of: makes it.
+        server_of: makes the server.
     """
     if not recorded_pointing(cassette).get("proxy_env"):
         with server_of(gates, hold_s=hold_s) as server:
@@ -169,19 +169,19 @@ _MOST_INTERPRETERS = 4
 
 
 class ClockPin(msgspec.Struct, frozen=True):
-    """Variables that set the clock of a program, and how that is said in a report."""
+    """Variables that set the clock of a program, and the text for a report."""
 
     environment: Mapping[str, str]
     said: str
 
 
 def clock_pin(program: str, moment: datetime, *, path: str | None = None) -> ClockPin:
-    """How a program is given a clock that starts at a moment and runs on.
+    """Give a program a clock that starts at a moment and runs on.
 
     Args:
         program: the name or the path of the program.
         moment: with a time zone.
-        path: where programs are looked for; ``PATH`` of this process when None.
+        path: where to look for programs; ``PATH`` of this process when None.
     """
     library = _library()
     if library is None:
@@ -207,7 +207,7 @@ def _library() -> Path | None:
 
 
 def _static(program: str, path: str | None) -> str | None:
-    """Why libfaketime is not loaded into a program; None where it is."""
+    """Why libfaketime cannot be loaded into a program; None if it can."""
     words = [program]
     for _ in range(_MOST_INTERPRETERS):
         found = shutil.which(words[0], path=path)
@@ -245,10 +245,10 @@ _REFUSING = "http://127.0.0.1:9"  # discard: nobody listens there
 
 
 class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the program runs, and with what.
+    """The environment, the folder and the network guard for the program.
 
-    ``guard`` says what keeps it off the network, and ``network`` does it where the kernel can:
-    give it to what starts ``argv``.
+    ``guard`` describes what keeps it off the network, and ``network`` enforces that if the kernel
+    supports it: pass it to the code that starts ``argv``.
     """
 
     argv: tuple[str, ...]
@@ -261,7 +261,7 @@ class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def copy_folder(folder: Path, target: Path, options: RerunOptions, *cassette: Path) -> None:
-    """Copy what was there when the program was recorded: its cassette came later."""
+    """Copy a work folder without the cassettes and runs, which came after the recording."""
     runs = () if options.root is None else options.root.glob("run-*")
     with disk_errors("copying the folder", folder):
         copy_tree(folder.absolute(), target, exists=True, without=(*cassette, *options.made, *runs))
@@ -275,7 +275,7 @@ def placed(
     pointed: Pointed,
     more: Mapping[str, str],
 ) -> Iterator[RerunPlace]:
-    """A temporary home, set up as the profile says, and the guard."""
+    """A temporary home, set up by the profile, and the guard."""
     mode, server = options.mode or _usual_mode(profile), pointed.server
     proxy: dict[str, str] = {}
     if server.proxy:
@@ -332,17 +332,17 @@ def placed(
 
 
 def refusing_proxies() -> dict[str, str]:
-    """Variables that ask a program to send everything to a port where nobody listens."""
+    """Variables that point a program's proxy at a port on which nothing listens."""
     names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
     direct = dict.fromkeys(("NO_PROXY", "no_proxy"), _DIRECT)
     return {**{name: _REFUSING for pair in names for name in (pair, pair.lower())}, **direct}
 
 
 def left_behind(argv: Sequence[str], options: RerunOptions) -> str:
-    """What a program without its work folder lacks: a file that is in the current one.
+    """Whether a program without its work folder lacks a file that is in the current folder.
 
     Returns:
-        What to do about it; empty where nothing is known to be lacking.
+        What to do about it; empty if no missing file is known.
     """
     if _is_given(options):
         return ""
@@ -356,10 +356,10 @@ def left_behind(argv: Sequence[str], options: RerunOptions) -> str:
 
 
 def in_the_way(cassette: Path, options: RerunOptions) -> str:
-    """What to do about a cassette in the work folder: it was not there when it was recorded.
+    """What to do about a cassette in the work folder: it was not there at the recording.
 
     Returns:
-        Empty where it is elsewhere.
+        Empty if it is elsewhere.
     """
     # resolve(): DIR/../a.cassette, or a link to it, is beside DIR, not in it.
     if options.cwd is None or not cassette.resolve().is_relative_to(options.cwd.resolve()):
@@ -376,14 +376,14 @@ _SHORT_OPTION = len("-C")
 
 
 def located(word: str, work: Path) -> str:
-    """A recorded word, with folders and the user in place of the scrubber's names for them.
+    """A recorded word, with real folders and the user for the scrubber's placeholders.
 
-    A folder only where the word is its name, begins with it, or has it behind ``=`` or a short
-    option (``-C$PWD``), and the user only in a path that is there: elsewhere it may be what
-    somebody wrote for a shell.
+    A folder is put in only if the word is its placeholder, begins with it, or has it behind ``=``
+    or a short option (``-C$PWD``), and the user only in a path that exists: elsewhere the same text
+    may be meant for a shell.
 
     Args:
-        word: of a recorded command line.
+        word: a word of a recorded command line.
         work: the folder that the program works in.
     """
     for name, folder in (("$PWD", work), ("$HOME", os.environ.get("HOME") or home_dir())):
@@ -412,9 +412,9 @@ _SECRETS_VARIABLE = "PTYCASSETTE_SECRETS"
 class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that is ready to be started; over when its block is left.
 
-    ``argv`` is the program as it is named, ``place.argv`` what to start. ``lacking`` says
-    what to do if the program ends too early, ``in_the_way`` if it asks something else; empty where
-    nothing is known.
+    ``argv`` is the recorded or given command line, ``place.argv`` the one to start. ``lacking`` is
+    advice in case the program ends too early, ``in_the_way`` in case it asks something unexpected;
+    both are empty without advice.
     """
 
     argv: tuple[str, ...]
@@ -443,11 +443,11 @@ class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def admit(cassette: Cassette) -> None:
-    """Let a cassette pass whose command is to be run, or refuse it. Trust is asked for later.
+    """Check a cassette whose command is to be run. Trust is checked later.
 
     Raises:
         SealError: the project demands a seal, and the cassette does not have it.
-        InvalidCassetteError: its bytes are not those that its manifest pins.
+        InvalidCassetteError: its bytes do not match the digests in its manifest.
     """
     require_seal(cassette.path)
     cassette.verify()
@@ -463,26 +463,27 @@ def prepared_rerun(
     server_of: Callable[..., TapeServer] = TapeServer,
     tapeless: bool = False,
 ) -> Iterator[PreparedRerun]:
-    """Make ready to run the recorded program with the tape as its only provider.
+    """Prepare to run the recorded program with the tape as its only provider.
 
     Args:
-        cassette: with a tape.
-        options: how.
-        typed: the server learns when inputs are sent. If not, no piece of an answer waits for
-            one.
+        cassette: a cassette with a tape.
+        options: the options.
+        typed: the server learns when inputs are sent. Otherwise no piece of an answer waits for an
+            input.
         recorded: the new run is recorded, too: so its draws are known, and part of the proof.
         server_of: makes the server, as ``TapeServer`` does.
-        tapeless: take a recording without a tape, too, as one whose tape is empty. One with draws
-            is always taken: they are served, and all that is asked of a provider is refused.
+        tapeless: also accept a recording without a tape, and treat its tape as empty. One with
+            draws is always accepted: its draws are served, and all requests to providers are
+                refused.
 
     Raises:
         SealError: the project demands a seal, and the cassette does not have it.
-        InvalidCassetteError: its bytes are not those that its manifest pins.
-        RefusedError: nobody said that the cassette is trusted.
-        MissingFileError: there is neither a tape nor a draw in the cassette.
-        UsageError: the recording says no command line.
-        NotFoundError: the profile or its mode is not there.
-        SpawnError: the program is not there.
+        InvalidCassetteError: its bytes do not match the digests in its manifest.
+        RefusedError: the caller did not confirm that the cassette is trusted.
+        MissingFileError: the cassette has neither a tape nor a draw.
+        UsageError: the recording has no command line.
+        NotFoundError: the profile or its mode does not exist.
+        SpawnError: the program does not exist.
     """
     admit(cassette)
     drawn = drawn_in(event.payload for event in cassette.service_events())
@@ -544,14 +545,14 @@ def prepared_rerun(
 
 
 def _given_argv(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """A program that is given by a path is the one in the current folder, wherever it works."""
+    """Resolve a program that is given by a path from the current folder, not the work folder."""
     if argv and "/" in argv[0]:
         return str(Path(argv[0]).absolute()), *argv[1:]
     return argv
 
 
 def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
-    """What was run, with the program where it is on this machine."""
+    """The recorded command line, with the program's path on this machine."""
     program, *rest = map(native_text, cassette.manifest.command.argv or ("",))
     if not program:
         refuse_in_process(cassette.manifest, cassette.path)
@@ -560,7 +561,7 @@ def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
 
 
 def _clock(cassette: Cassette, argv: Sequence[str], options: RerunOptions) -> ClockPin:
-    """How the program's clock is set."""
+    """The setting of the program's clock."""
     if not options.faketime:
         return ClockPin({}, "")
     moment = datetime.fromisoformat(cassette.manifest.provenance.recorded_at)
@@ -570,7 +571,7 @@ def _clock(cassette: Cassette, argv: Sequence[str], options: RerunOptions) -> Cl
 def _untrusted(
     cassette: Cassette, argv: Sequence[str], exchanges: Iterable[RecordedExchange]
 ) -> RefusedError:
-    """The refusal, with what would be done: by the answers, since nothing checks service events."""
+    """The refusal, with the actions in the answers, because service events are not verified."""
     tools: Counter[str] = Counter()
     for exchange in exchanges:
         is_message = exchange.entry.kind == "message"
@@ -588,7 +589,7 @@ def _untrusted(
 
 
 def _secrets_policy() -> SecretsPolicy:
-    """Whether masked values of questions are compared, as the environment has it.
+    """Whether to compare masked values of questions, from the environment.
 
     Raises:
         UsageError: its value is unknown.

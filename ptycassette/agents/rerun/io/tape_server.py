@@ -1,8 +1,8 @@
-"""The only provider of a new run: a server that answers from a tape, and never asks anyone else.
+"""The only provider of a new run: a server that answers from a tape and asks no other server.
 
-Needs the extra ``tape`` (aiohttp). Status, headers, bytes, the cuts between them and the way an
-exchange ended are those of the recording. When a piece is sent depends on what was typed, not on
-the clock (``Gates``).
+Needs the extra ``tape`` (aiohttp). Status, headers, bytes, the cuts between them and the end of
+each exchange are as recorded. The time of a piece depends on the inputs that were sent, not on the
+clock (``Gates``).
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ _TCP_CORK: int | None = getattr(socket, "TCP_CORK", None)
 
 
 class Cork(Closing):
-    """Holds back what is sent over a connection while it is in; out at first.
+    """Holds back the data of a connection while it is in; it is out at first.
 
-    The kernel keeps the last segment alone, for 200 ms at most: nothing is lost by it.
+    The kernel holds back only the last segment, for 200 ms at most, so nothing is lost.
     """
 
     def __init__(self, transport: asyncio.BaseTransport | None) -> None:
         self._socket = None if transport is None else transport.get_extra_info("socket")
 
     def put_in(self) -> None:
-        """Hold back what is sent from now on."""
+        """Hold back data from now on."""
         self._set(True)
 
     def take_out(self) -> None:
-        """Send what was held back."""
+        """Send the data that was held back."""
         self._set(False)
 
     def close(self) -> None:
-        """Send what was held back."""
+        """Send the data that was held back."""
         self.take_out()
 
     def _set(self, value: bool) -> None:  # noqa: FBT001 - the value of a flag
@@ -83,10 +83,10 @@ class TapeServer:
     """Serves one tape, once. A context manager.
 
     Args:
-        gates: which inputs a piece has to wait for.
+        gates: the inputs that a piece has to wait for.
         hold_s: how long a piece waits for an input at most.
-        ca_file: be an HTTP proxy for all hosts, too; where the certificate goes that its clients
-            must trust. A new file.
+        ca_file: also be an HTTP proxy for all hosts; the new file for the certificate that its
+            clients must trust.
 
     Raises:
         StorageError: the certificate cannot be written.
@@ -110,7 +110,7 @@ class TapeServer:
         return self._server.url
 
     def url_as_recorded(self, route: str) -> str:
-        """``url`` in the form that the recorder's proxy had: a program may show its base URL."""
+        """``url`` in the form of the recorder's proxy, because a program may show its base URL."""
         return f"{self.url}/{_MASKED_TOKEN}/{route}"
 
     @property
@@ -121,7 +121,7 @@ class TapeServer:
 
     @property
     def proxy(self) -> str:
-        """The same as an HTTP proxy; empty where it is none."""
+        """The same as an HTTP proxy; empty if it is not one."""
         return "" if self._tunnels is None else f"http://127.0.0.1:{self._tunnels.port}"
 
     @contextlib.asynccontextmanager
@@ -148,7 +148,7 @@ class TapeServer:
         self._server.stop()
 
     def sent(self, count: int) -> None:
-        """So many inputs have been sent now: pieces that waited for them go out. Thread-safe."""
+        """Note that ``count`` inputs were sent; send the pieces that waited. Thread-safe."""
         loop = self._server.loop
         if loop is not None:
             asyncio.run_coroutine_threadsafe(self._open(count), loop).result()
@@ -166,9 +166,9 @@ class TapeServer:
             self._opened.notify_all()
 
     async def _passes(self, t_us: int, cork: Cork | None = None) -> None:
-        """Wait until a piece may go out; after ``hold_s`` it goes out in any case.
+        """Wait until a piece may be sent; after ``hold_s`` it is sent in any case.
 
-        What was held back by ``cork`` goes out before a wait.
+        Data that ``cork`` holds back is sent before a wait.
         """
         if self._gates.is_open(t_us) or self._opened is None:
             return
@@ -181,7 +181,7 @@ class TapeServer:
                 )
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Any request."""
+        """Answer any request."""
         socket = request.headers.get("upgrade", "").lower() == "websocket"
         body = b"" if socket else await request.read()
         upstream, target = self._where(request)
@@ -202,7 +202,7 @@ class TapeServer:
         return await self._respond(request, answer)
 
     def _where(self, request: web.Request) -> tuple[str, str]:
-        """The provider that is meant, empty if that is not said, and the target."""
+        """The provider for a request (empty if it is not named) and the target."""
         own = request.transport.get_extra_info("sockname") if request.transport else None
         if self._tunnels is None or own is None or own[1] != self._tunnels.port:
             head, mark, rest = request.raw_path.partition(f"/{_MASKED_TOKEN}/")
@@ -222,7 +222,7 @@ class TapeServer:
         return self._desk().ask(question)
 
     def response(self, request: web.Request, status: int) -> web.StreamResponse:
-        """What an answer is sent with, piece by piece."""
+        """The response through which an answer is sent, piece by piece."""
         del request
         return web.StreamResponse(status=status)
 
@@ -262,7 +262,7 @@ class TapeServer:
         return response
 
     async def _end(self, request: web.Request, entry: TapeEntry) -> web.StreamResponse:
-        """End a connection that had no proper end: by whom it was ended in the recording.
+        """End a connection that had no proper end, from the side that ended it in the recording.
 
         A client that goes away cancels this.
         """
@@ -316,9 +316,9 @@ class TapeServer:
     async def _closed(
         self, request: web.Request, socket: web.WebSocketResponse, handshake: TapeEntry
     ) -> bool:
-        """End a WebSocket, after its last message, as the provider did; False where it did not.
+        """End a WebSocket after its last message, as the provider did; False if it did not end it.
 
-        A tape does not say who closed it properly: then the client does it again, or nobody.
+        A tape does not record which side closed properly: then only the client may close it again.
         """
         if handshake.outcome == "provider-gone":
             await self._end(request, handshake)

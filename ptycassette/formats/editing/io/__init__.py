@@ -1,1 +1,1 @@
-"""Edits on disk: cassettes in, a published cassette out."""
+"""Edit cassettes on disk, and publish the result."""

@@ -1,4 +1,4 @@
-"""Opens cassettes, edits what they hold, and publishes the result as a new cassette."""
+"""Open cassettes, edit their content, and publish the result as a new cassette."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: the command.
-        arguments: what the manifest says of them. They hold nothing that the edit hides.
-        of: what it does. It gets the sessions in the order of the cassettes.
-        hidden: texts to be removed wherever they are, as declared secrets are.
+        arguments: its arguments for the manifest, without any text that the edit hides.
+        of: the function that does it, given the sessions in the order of the cassettes.
+        hidden: texts to remove everywhere, as declared secrets are removed.
     """
 
     name: str
@@ -59,15 +59,15 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Edited(msgspec.Struct, frozen=True, kw_only=True):
-    """What an edit made.
+    """The result of an edit.
 
     Attributes:
-        cassette: where it is.
-        operation: what was done.
-        sources: to which cassettes.
-        duration_ms: how long the recording takes now.
+        cassette: the path of the new cassette.
+        operation: the edit.
+        sources: the edited cassettes.
+        duration_ms: the new length of the recording.
         replaced: how many texts were replaced.
-        without_tape: whether model traffic was left out, because it is that of the whole session.
+        without_tape: whether model traffic was left out, because it covers the whole session.
     """
 
     cassette: str
@@ -81,15 +81,15 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
 def edit_cassettes(
     paths: Sequence[Path], operation: Operation, target: Path, *, overwrite: bool = False
 ) -> Edited:
-    """Publish what an edit makes of cassettes, which stay as they are.
+    """Edit cassettes and publish the result; the old cassettes stay as they are.
 
-    What it makes is a cassette with an id of its own. Screens are rendered and secrets are
-    searched again; the manifest says what was done to what.
+    The result has an id of its own. Screens are rendered and secrets are searched again; the
+    manifest lists the edit and its sources.
 
     Args:
-        paths: of the cassettes.
+        paths: the cassettes.
         operation: the edit.
-        target: where the new cassette will be.
+        target: the path of the new cassette.
         overwrite: replace the cassette that is there.
 
     Raises:
@@ -141,10 +141,10 @@ def _hits(cassette: Cassette) -> int:
 
 
 def take_of(cassette: Cassette) -> Take:
-    """An open cassette, as edits take it.
+    """An open cassette as a ``Take``.
 
     Raises:
-        CassetteError: it holds files that an edit does not know.
+        CassetteError: it has files that edits do not support.
     """
     refuse_unknown_files(cassette, verb="edit")
     meta, source = cassette_session(cassette)
@@ -154,7 +154,7 @@ def take_of(cassette: Cassette) -> Take:
 
 
 def _with_its_salt(take: Take, cassette: Cassette, first: Cassette) -> Take:
-    """A take whose tool calls keep the salt of their digests beside those of another recording."""
+    """Keep the salt for digests of tool calls when the session joins another recording."""
     salt = _salt(cassette)
     if salt == _salt(first):
         return take
@@ -177,7 +177,7 @@ def _salt(cassette: Cassette) -> str:
 
 
 def _options(cassettes: Sequence[Cassette], operation: Operation, *, tape: bool) -> dict[str, Any]:
-    """What the head of the new session says beside what the first one's said."""
+    """The additions to the head of the first session for the head of the new one."""
     first = cassettes[0].manifest
     optional = first.optional or {}
     options = {name: without_old_digests(optional[name]) for name in _KEPT if name in optional}
@@ -195,7 +195,7 @@ def _options(cassettes: Sequence[Cassette], operation: Operation, *, tape: bool)
         merged_reports, [cassette.scrub_report for cassette in cassettes]
     )
     if not tape and "in_process" in options:
-        # The order of calls made side by side names requests, which are not there any more.
+        # The order of concurrent calls names requests that no longer exist.
         options["in_process"] = {
             key: value for key, value in options["in_process"].items() if key != "after"
         }
@@ -206,7 +206,7 @@ def _options(cassettes: Sequence[Cassette], operation: Operation, *, tape: bool)
 
 
 def _without_tape(source: EventSource) -> EventSource:
-    """The events without model traffic; what is said of it for people stays."""
+    """The events without model traffic; its description for people stays."""
 
     def events() -> Iterator[JournalEvent]:
         for event in source():
@@ -226,7 +226,7 @@ def _without_old_digests(source: EventSource) -> EventSource:
 
 
 class _SameTape(TapeAgain):
-    """The tape of a cassette, of which an edit has changed nothing but times."""
+    """The tape of a cassette in which an edit has changed only times."""
 
     def __init__(self, cassette: Cassette, *, untouched: bool) -> None:
         super().__init__(cassette)
@@ -244,7 +244,7 @@ class _SameTape(TapeAgain):
         }
 
     def check(self, exchanges: Sequence[Any]) -> TapeCheck:
-        """See ``EntryKeys``: it was checked when it was recorded."""
+        """See ``EntryKeys``: the recording was already checked."""
         del exchanges
         checked = self._said.get("checked", True)
         return TapeCheck(
@@ -254,20 +254,20 @@ class _SameTape(TapeAgain):
         )
 
 
-# Masks on disk: a cassette in, a new one out; and how a screen of it will look.
+# Masks on disk: from one cassette to a new one, and a preview of a screen.
 
 
 def mask_cassette(path: Path, what: Mask, target: Path, *, overwrite: bool = False) -> Edited:
-    """Publish a cassette in which something is masked; the old one stays as it is.
+    """Publish a masked copy of a cassette; the old one stays as it is.
 
     Args:
-        path: of the cassette.
-        what: to mask.
-        target: where the new cassette will be.
+        path: the cassette.
+        what: what to mask.
+        target: the path of the new cassette.
         overwrite: replace the cassette that is there.
 
     Raises:
-        UsageError: a word is too short, or nothing is there.
+        UsageError: a word is too short, or there is nothing to mask.
         CassetteError: it cannot be read, or the new one cannot be written.
     """
     for word in what.words:
@@ -287,7 +287,7 @@ def mask_cassette(path: Path, what: Mask, target: Path, *, overwrite: bool = Fal
 
 
 def _said(what: Mask) -> dict[str, Any]:
-    """What the manifest says; not the words."""
+    """The mask for the manifest, without its words."""
     if what.words:
         return {"what": "words"}
     stretch: dict[str, Any] = {"start_us": what.start_us}
@@ -299,20 +299,20 @@ def _said(what: Mask) -> dict[str, Any]:
 
 
 def region_text(region: Region) -> str:
-    """A region as the option ``--region`` takes it."""
+    """A region in the form of the option ``--region``."""
     return f"{region.row},{region.column}:{region.columns}x{region.rows}"
 
 
 def preview_mask(cassette: Cassette, what: Mask, seq: int) -> Screen:
-    """The screen after an event, as it will look with a region or a stretch masked.
+    """The screen after an event, with a region or a stretch masked.
 
     Args:
-        cassette: open.
-        what: to mask; no words.
-        seq: of the event.
+        cassette: an open cassette.
+        what: what to mask; words are not supported.
+        seq: the event.
 
     Raises:
-        UsageError: nothing is there to mask.
+        UsageError: there is nothing to mask.
         CassetteError: it cannot be read.
     """
     paintings = sum(

@@ -1,1 +1,1 @@
-"""Pages of HTML: the frame of every page, screens, and a recording that plays."""
+"""Make HTML pages: the frame of every page, screens, and a recording that plays."""

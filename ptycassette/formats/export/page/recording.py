@@ -1,7 +1,7 @@
-"""A recording as a page that plays, and that can be read where no script runs.
+"""Make a page that plays a recording, and that is readable without its script.
 
-The head says what was recorded; below it are the player, the list of what was typed and happened,
-the still screens, and the scrub report. ``recording_section`` is all that for pages of more
+The head describes the recording. Below it are the player, the list of inputs and events, the still
+screens, and the scrub report. ``recording_section`` makes all of that for pages with several
 recordings.
 """
 
@@ -35,7 +35,7 @@ from ptycassette.formats.export.page.styles import (
     theme_css,
 )
 from ptycassette.formats.export.registry import ExportSource
-from ptycassette.formats.export.svg import DARK, LIGHT, Theme
+from ptycassette.formats.export.svg import DARK, LIGHT, Theme, idle_limit_of
 from ptycassette.formats.export.text import TextStream
 from ptycassette.keys.quantities import clock_text
 from ptycassette.model.records import (
@@ -65,9 +65,9 @@ ItemKind = Literal[
 
 
 class Item(msgspec.Struct, kw_only=True):
-    """A line of the list. ``label`` is ours; ``text`` and ``bodies`` are as others wrote them.
+    """A line of the list. ``label`` is our own text; ``text`` and ``bodies`` are untrusted.
 
-    ``seq`` is its place; None for that of the last event before its time.
+    ``seq`` is its place; None for the place of the last event before its time.
     """
 
     kind: ItemKind
@@ -76,14 +76,14 @@ class Item(msgspec.Struct, kw_only=True):
     label: str
     text: str = ""
     bodies: tuple[tuple[str, str], ...] = ()
-    """Of each its title and what is in it, in lines."""
+    """The title and the lines of each."""
 
 
 # Model traffic as items of the list beside the screen.
 
 
 MOST_BODY = 4_000
-"""Of a body so many bytes are shown,"""
+"""How many bytes of a body are shown,"""
 MOST_BODIES = 400_000
 """and of all bodies together."""
 
@@ -94,7 +94,7 @@ class ExchangeSource(Protocol):
     entry: TapeEntry
 
     def question(self) -> bytes:
-        """Its body."""
+        """The body of the question."""
         ...
 
     def answer(self) -> bytes:
@@ -103,7 +103,7 @@ class ExchangeSource(Protocol):
 
 
 def model_item(exchange: ExchangeSource, payloads: Iterable[dict[str, Any]]) -> Any:
-    """The item of an entry of the tape, and the exchange, for its bodies."""
+    """The item for an entry of the tape, and the exchange, for its bodies."""
     entry, answer = exchange.entry, exchange.entry.answer
     about: dict[str, Any] = {}
     for payload in payloads:
@@ -130,7 +130,7 @@ def model_item(exchange: ExchangeSource, payloads: Iterable[dict[str, Any]]) -> 
 
 
 def with_bodies(asked: Iterable[tuple[Item, ExchangeSource]]) -> Iterator[Item]:
-    """The items, with the beginnings of question and answer, as long as there is room."""
+    """The items with the beginnings of question and answer, as long as there is room."""
     left = MOST_BODIES
     for item, exchange in asked:
         bodies = []
@@ -146,7 +146,7 @@ def with_bodies(asked: Iterable[tuple[Item, ExchangeSource]]) -> Iterator[Item]:
 
 
 def _body(data: bytes) -> str:
-    """The beginning of a body, JSON in lines."""
+    """The beginning of a body; JSON is split into lines."""
     try:
         text = msgspec.json.format(data, indent=2).decode()
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -155,16 +155,16 @@ def _body(data: bytes) -> str:
     return f"{text[:MOST_BODY]}\n... ({left} more characters)" if left > 0 else text
 
 
-# What stands beside the screen: what was typed, and what happened between, in order.
+# The list beside the screen: inputs and the events between them, in order.
 
 
 MOST_ITEMS = 5_000
 _FOLDED = frozenset({"model-request", "model-answer", "model-end", "usage"})
-"""Service events about an entry of the tape that its own item tells."""
+"""Service events about an entry of the tape that are already part of its item."""
 
 
 class ListedTurn(msgspec.Struct, kw_only=True):
-    """An input and what came of it. ``typed`` is None before any input."""
+    """An input and the events after it. ``typed`` is None before the first input."""
 
     seq: int
     t_us: int
@@ -182,7 +182,7 @@ class Listing(msgspec.Struct, kw_only=True):
     left_out: int = 0
 
     def turn_of(self, seq: int) -> int:
-        """The index of the turn to which an event belongs."""
+        """The index of the turn that an event belongs to."""
         return max(0, bisect_right(self.turns, seq, key=lambda turn: turn.seq) - 1)
 
 
@@ -192,9 +192,9 @@ def listing(
     """The list of a recording.
 
     Args:
-        events: all of them.
-        tape: its model traffic.
-        others: items from elsewhere, such as divergences, with the place to which they belong.
+        events: all events.
+        tape: the model traffic.
+        others: items from elsewhere, such as divergences, with their places.
     """
     inputs: list[InputRecord] = []
     items: list[Item] = []
@@ -345,7 +345,7 @@ def _entry_of(record: object) -> int | None:
 
 
 def _loose_inputs(inputs: Iterable[InputRecord], entries: Sequence[Entry]) -> Iterator[Item]:
-    """Inputs that head no turn: the key that sent one, and reports of the focus."""
+    """Inputs that do not begin a turn: the key that submits one, and focus reports."""
     starts = [entry.seq for entry in entries]
     for record in inputs:
         if record.kind != "input" or record.source == "terminal":
@@ -358,7 +358,7 @@ def _loose_inputs(inputs: Iterable[InputRecord], entries: Sequence[Entry]) -> It
         yield Item(kind="input", seq=record.seq, t_us=moment_us(record), label="input", text=shown)
 
 
-# The frame of every HTML page: one file that asks nobody for anything, under a strict policy.
+# The frame of every HTML page: one file that loads nothing, under a strict policy.
 
 
 def document(
@@ -367,10 +367,10 @@ def document(
     """The pieces of a page.
 
     Args:
-        body: its elements. What is not ours in them was escaped.
-        title: as it is; escaped here.
+        body: its elements; untrusted text in them is already escaped.
+        title: the plain text; escaped here.
         style: all of its rules.
-        script: all of its code; none when empty.
+        script: all of its code; no script when empty.
     """
     style = "".join(style)
     sources = [f"style-src {_digest(style)}"]
@@ -393,22 +393,22 @@ def _digest(source: str) -> str:
 
 
 def part(name: str) -> str:
-    """A style or a script of this package."""
+    """A style sheet or a script of this package."""
     return (get_data(__package__, name) or b"").decode()
 
 
 def text(value: object, *, limit: int = 2000) -> str:
-    """What others wrote, in one line: escaped, without characters that hide or act."""
+    """Untrusted text in one line: escaped, without characters that hide or act."""
     return escape(visible(str(value), limit=limit))
 
 
 def line(value: str, *, limit: int = 2000) -> str:
-    """As ``text``, but with backslashes as they are: for text whose bytes were escaped before."""
+    """As ``text``, but keeps backslashes: for text whose bytes were escaped before."""
     return escape(printable(value, limit=limit))
 
 
 def lines(value: str, *, limit: int = 10_000) -> str:
-    """What others wrote, in lines, each shown as ``printable`` shows it."""
+    """Untrusted text in lines, each shown as ``printable`` shows it."""
     return "\n".join(escape(printable(line, limit=limit)) for line in value.split("\n"))
 
 
@@ -419,7 +419,7 @@ Facts = Iterable[tuple[str, str]]
 
 
 def listing_html(found: Listing, anchor: str, *, still_of: dict[int, int]) -> Iterator[str]:
-    """The list.
+    """The list as HTML.
 
     Args:
         found: the turns.
@@ -441,7 +441,7 @@ def listing_html(found: Listing, anchor: str, *, still_of: dict[int, int]) -> It
 
 
 def turn_name(turn: ListedTurn) -> str:
-    """What a turn is called: its exchanges."""
+    """The name of a turn: its exchanges."""
     first, last = turn.first_exchange, turn.last_exchange
     if turn.typed is None:
         return "Before any input"
@@ -473,7 +473,7 @@ def _link(kind: str, t_us: int, target: str, inside: str) -> str:
 
 
 def recording_facts(manifest: Manifest, final: FinalRecord) -> Iterator[tuple[str, str]]:
-    """What the manifest and the end say, as names and values; values are not escaped."""
+    """Facts from the manifest and the final record as names and values; values are not escaped."""
     harness, terminal, made = manifest.harness, manifest.terminal, manifest.provenance
     yield "program", shlex.join(manifest.command.argv or ())
     yield "harness", " ".join(filter(None, (harness.name, harness.binary_version)))
@@ -500,7 +500,7 @@ def _json_text(value: Any) -> str:
 
 
 def scrub_facts(report: ScrubReport) -> Iterator[tuple[str, str]]:
-    """What the scrub report says."""
+    """Facts from the scrub report as names and values; values are not escaped."""
     yield "status", report.status
     yield "rules", ", ".join(report.rules or ())
     hits = report.hit_counts or {}
@@ -513,7 +513,7 @@ def scrub_facts(report: ScrubReport) -> Iterator[tuple[str, str]]:
 
 
 def facts_html(facts: Facts) -> str:
-    """Names and values; those without a value are left out."""
+    """Names and values as HTML; those without a value are left out."""
     rows = "".join(
         f"<dt>{name}</dt><dd>{text(value, limit=10_000)}</dd>" for name, value in facts if value
     )
@@ -527,7 +527,7 @@ def reported_items(reports: Iterable[dict[str, Any]], cassette_id: str) -> list[
     """The divergences from one cassette; see ``reported_divergences``.
 
     Raises:
-        UsageError: they are no such reports, or about other recordings.
+        UsageError: they are not such reports, or are about other recordings.
     """
     return [_divergence_item(found) for found in reported_divergences(reports, cassette_id)]
 
@@ -544,11 +544,11 @@ def _divergence_item(found: ReportedDivergence) -> Item:
     )
 
 
-# What a program wrote to pipes and files, where there is no screen: its text, by turns.
+# Output to pipes and files, for recordings without a screen: its text, by turns.
 
 
 MOST_TEXT = 1_000_000
-"""So many characters are shown."""
+"""How many characters are shown."""
 
 
 def stream_texts(events: Iterable[Event], found: Listing) -> Iterator[tuple[int, str, str]]:
@@ -595,13 +595,12 @@ def _stream(event: Event) -> str:
 
 
 MOST_STILLS = 100
-"""Of more turns, so many have a still screen: every other one, every third, and the last."""
-_IDLE_S = 2.0
+"""The most still screens; with more turns, every second or third and the last one have one."""
 
 
 @runtime_checkable
 class _Recording(Protocol):
-    """What a page needs of an open cassette."""
+    """The parts of an open cassette that a page needs."""
 
     final: FinalRecord
     scrub_report: ScrubReport
@@ -666,10 +665,10 @@ def recording_section(
 
     Args:
         source: the recording.
-        classes: collects those of its styles.
-        name: its heading; none when empty.
+        classes: collects the classes of its styles.
+        name: its heading; no heading when empty.
         anchor: begins the ids of its elements.
-        idle_limit: pauses are played no longer than this, in seconds; 2 when None.
+        idle_limit: the longest pause in seconds; 2 when None.
         others: more items of the list.
 
     Raises:
@@ -681,7 +680,7 @@ def recording_section(
     heading = f"<h1>{text(name)}</h1>" if name else ""
     yield (
         f'<section class="recording" data-end="{final.duration_ms}" '
-        f'data-idle="{round((_IDLE_S if idle_limit is None else idle_limit) * 1000)}">'
+        f'data-idle="{round(idle_limit_of(manifest, idle_limit) * 1000)}">'
         f'<header>{heading}<p class="dull">{text(_summary(manifest, source))}</p></header>'
     )
     still_of = stills_of(len(found.turns))
@@ -704,7 +703,7 @@ def recording_section(
 
 
 class ReadTurns(msgspec.Struct, frozen=True):
-    """The turns of a recording, and of each the rows of text that were shown at its end."""
+    """The turns of a recording, and for each turn the rows of text at its end."""
 
     listing: Listing
     shown: list[tuple[str, ...]]
@@ -712,7 +711,7 @@ class ReadTurns(msgspec.Struct, frozen=True):
 
 
 def read_turns(source: ExportSource) -> ReadTurns:
-    """What a recording shows, turn by turn, as text.
+    """The recording as text, turn by turn.
 
     Raises:
         UsageError: ``source`` is not a whole cassette.
@@ -751,13 +750,13 @@ def _summary(manifest: Manifest, source: _Recording) -> str:
 
 
 def stills_of(turns: int) -> dict[int, int]:
-    """For each turn the turn whose still screen is shown: its own, or the next one that has one."""
+    """Map each turn to the turn whose still screen it shows: its own, or the next one with one."""
     step = -(-turns // MOST_STILLS) or 1
     return {index: turns - 1 - (turns - 1 - index) // step * step for index in range(turns)}
 
 
 def shots_at_ends(film: Film, turns: Sequence[ListedTurn]) -> Iterator[Shot]:
-    """The frame at the end of each turn; nothing where there is no frame."""
+    """The frame at the end of each turn; turns without a frame are skipped."""
     at = 0
     for following in (*turns[1:], None):
         if following is None:
@@ -794,7 +793,7 @@ def _stills(
 
 
 def _film_json(film: Film, classes: StyleClasses) -> str:
-    """The film as data: JSON that holds no markup, so that nothing in it can end the element."""
+    """The film as JSON without any markup, so that nothing in it can end the element."""
     data = msgspec.json.encode(film_object(film, classes)).decode()
     for char in "<>&":
         data = data.replace(char, f"\\u{ord(char):04x}")

@@ -1,7 +1,7 @@
-"""The report of a run over several recordings as one page: an index, and a section for each.
+"""Make one page from a run over several recordings: an index, and a section for each recording.
 
-A section has what was found, and in a fold the recording, which plays. A page has at most
-``MOST_PLAYED`` characters of recordings: those of failed parts come first.
+A section has the findings and, folded, the recording, which plays. A page has at most
+``MOST_PLAYED`` characters of recordings, those of failed parts first.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ class RunPart(msgspec.Struct, frozen=True, kw_only=True):
     """One part of a run.
 
     Attributes:
-        name: as others wrote it.
-        passed: whether nothing was found.
-        found: elements that say what was found.
-        played: gives the elements of the recording, for a prefix of their ids; None for none.
+        name: its name, untrusted text.
+        passed: whether there are no findings.
+        found: elements that show the findings.
+        played: makes the elements of the recording, given a prefix for their ids; None without one.
     """
 
     name: str
@@ -36,9 +36,9 @@ def run_page(parts: Sequence[RunPart], classes: StyleClasses, *, title: str) -> 
     """The page of a run, in pieces, UTF-8.
 
     Args:
-        parts: of the run, in order.
-        classes: those of the styles in ``found`` and ``played``.
-        title: of the page.
+        parts: the parts of the run, in order.
+        classes: the classes of the styles in ``found`` and ``played``.
+        title: the title of the page.
     """
     played = dict(_played(parts))
     body = [f"<h1>{text(title)}</h1>", *index_html((f"#r{n}", one) for n, one in enumerate(parts))]

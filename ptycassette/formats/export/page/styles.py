@@ -1,8 +1,8 @@
-"""Styles of cells as classes of CSS: a page with a strict policy has no ``style`` attributes.
+"""Turn styles of cells into CSS classes: a page with a strict policy has no ``style`` attributes.
 
-A class says one thing (``fg1``, ``bg-1e1e1e``, ``is-bold``), so that its name is the same in every
-page, and only the rules of classes that were used are written. The default colours and the first
-sixteen are variables: a theme sets them.
+Each class has one meaning (``fg1``, ``bg-1e1e1e``, ``is-bold``), so names are the same in every
+page, and only the rules of used classes are written. The default colours and the first sixteen are
+variables: a theme sets them.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ _SIMPLE = (
 
 
 class StyleClasses:
-    """The classes of styles, and the rules of those that were asked for."""
+    """The classes of styles, and the rules of the classes that were used."""
 
     def __init__(self) -> None:
         self._names: dict[Style, str] = {}
         self._rules: dict[str, str] = {}
 
     def of(self, style: Style) -> str:
-        """The classes of a style, with a space between; empty where it looks like the default."""
+        """The classes of a style, separated by spaces; empty if it looks like the default."""
         names = self._names.get(style)
         if names is None:
             names = self._names[style] = " ".join(self._made(style))
         return names
 
     def columns(self, count: int) -> str:
-        """The class of a screen of so many columns: its text shrinks until it fits."""
+        """The class of a screen with ``count`` columns: its text shrinks until it fits."""
         self._rules[f"cols-{count}"] = f"--cols:{count}"
         return f"cols-{count}"
 
@@ -79,7 +79,7 @@ class StyleClasses:
 
 
 def _color(color: int | str | None) -> tuple[str, str] | None:
-    """The end of a class's name and the value for a colour; None for the default one."""
+    """The suffix of a class and the value for a colour; None for the default colour."""
     value = css_color(color, _VARIABLES, "")
     if not value:
         return None
@@ -87,7 +87,7 @@ def _color(color: int | str | None) -> tuple[str, str] | None:
 
 
 def theme_css(selector: str, theme: Theme) -> str:
-    """The rule that gives the variables of a theme to what ``selector`` matches."""
+    """The rule that sets the variables of a theme for ``selector``."""
     names = (_VARIABLES.foreground, _VARIABLES.background, *_VARIABLES.palette)
     colors = (theme.foreground, theme.background, *theme.palette)
     pairs = zip(names, colors, strict=True)
@@ -95,7 +95,7 @@ def theme_css(selector: str, theme: Theme) -> str:
 
 
 def readers_theme_css() -> str:
-    """The variables of screens: light, and dark where the reader prefers that."""
+    """Colour variables for screens: light, or dark if the reader prefers that."""
     return (
         f"{theme_css(':root', LIGHT)}"
         f"@media (prefers-color-scheme:dark){{{theme_css(':root', DARK)}}}"
@@ -115,14 +115,14 @@ SCREEN_CSS = (
 
 
 _AS_WIDE_AS_ITS_CELL = re.compile("[ -~\xa0-\u024f\u2500-\u259f]*")
-"""What every monospace font draws one cell wide: Latin, lines and blocks."""
+"""Characters that every monospace font draws one cell wide: Latin, lines and blocks."""
 
 
 class Piece(NamedTuple):
     """A stretch of a row.
 
-    ``classes`` are those of its style. ``cells`` is 0 for plain text; 1 or 2 for one character that
-    gets a box of so many cells, because the reader's font may draw it wider or narrower.
+    ``classes`` are the classes of its style. ``cells`` is 0 for plain text; 1 or 2 for one
+    character in a box of that many cells, because the reader's font may draw it wider or narrower.
     """
 
     text: str
@@ -133,7 +133,7 @@ class Piece(NamedTuple):
 def row_pieces(
     text: str, runs: Sequence[StyleRun], cols: int, classes: StyleClasses
 ) -> list[Piece]:
-    """A row of ``cols`` columns, without blanks of the default style at its end."""
+    """A row of ``cols`` columns, without trailing blanks of the default style."""
     if text.isascii() and (not text or text.isprintable()) and len(text) <= cols:
         if not runs:
             return [Piece(text.rstrip(), "", 0)] if text.strip() else []
@@ -147,14 +147,14 @@ def row_pieces(
 
 
 def screen_rows(screen: Screen) -> Iterator[tuple[str, tuple[StyleRun, ...]]]:
-    """Text and styles of each row of a screen; a stored one may have fewer than its size."""
+    """Text and styles of each row; a stored screen may have fewer rows than its size."""
     for row in range(screen.size.rows):
         text = screen.rows[row] if row < len(screen.rows) else ""
         yield text, screen.styles[row] if row < len(screen.styles) else ()
 
 
 def _are_in_order(runs: Sequence[StyleRun], cols: int) -> bool:
-    """Whether they do not overlap, as in every screen that an emulator made."""
+    """Whether they do not overlap, as in every screen from an emulator."""
     at = 0
     for run in runs:
         if run.col < at:
@@ -187,7 +187,7 @@ def _fits(text: str) -> bool:
 
 
 def _joined(pieces: Iterable[Piece]) -> list[Piece]:
-    """Neighbours of the same style as one piece; boxes stay alone."""
+    """Join neighbours of the same style; boxes stay separate."""
     joined: list[Piece] = []
     for piece in pieces:
         last = joined[-1] if joined else None
@@ -199,7 +199,7 @@ def _joined(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def row_html(pieces: Iterable[Piece]) -> str:
-    """A row as spans; text of the default style is plain."""
+    """A row as spans; text of the default style has no span."""
     return "".join(_span(piece) for piece in pieces)
 
 
@@ -239,7 +239,7 @@ _Row = tuple[str, tuple[StyleRun, ...], int]
 
 
 class Shot(msgspec.Struct, frozen=True):
-    """A frame: its time, what it looks like beside its rows, and the numbers of its rows."""
+    """A frame: its time, its properties besides its rows, and the numbers of its rows."""
 
     t_us: int
     size: Size
@@ -253,9 +253,9 @@ class Shot(msgspec.Struct, frozen=True):
 
 
 class Film:
-    """Frames, thinned out where there are too many.
+    """Frames, thinned out if there are too many.
 
-    ``start_us`` is the moment from which on they are wanted: of those before, the last one stays.
+    Frames before ``start_us`` are dropped, except for the last of them.
     """
 
     def __init__(self, start_us: int = 0) -> None:
@@ -267,11 +267,11 @@ class Film:
 
     @property
     def rows(self) -> list[_Row]:
-        """The distinct rows, by their numbers."""
+        """The distinct rows, by number."""
         return list(self._numbers)
 
     def add(self, t_us: int, screen: Screen) -> None:
-        """Add a screen, unless it looks like the one before."""
+        """Add a screen, unless it looks like the previous one."""
         if t_us < self._start_us and self.shots:
             self.shots, self._numbers, self._characters = [], {}, 0
         cols = screen.size.cols
@@ -284,7 +284,7 @@ class Film:
             self._thin()
 
     def thin_to(self, most: int) -> None:
-        """Leave out frames, evenly in time, until there are at most so many."""
+        """Drop frames, evenly in time, until at most ``most`` are left."""
         while len(self.shots) > most:
             self._thin()
 
@@ -313,16 +313,16 @@ class Film:
 
 
 class FilmSource(Protocol):
-    """What is filmed: an open cassette."""
+    """The source of a film: an open cassette."""
 
     @property
     def manifest(self) -> Manifest:
-        """Says how large the screen is at first, and who made the stored frames."""
+        """The manifest, for the first size and the origin of the stored frames."""
         ...
 
     @property
     def output_size(self) -> int:
-        """How many bytes of output there are."""
+        """The number of bytes of output."""
         ...
 
     def frames(self) -> Iterator[FrameRecord]:
@@ -358,15 +358,16 @@ def _paint(film: Film, events: Iterable[Event], size: Size) -> None:
 
 
 def film_object(film: Film, classes: StyleClasses) -> dict[str, Any]:
-    """The film as the script of the page takes it.
+    """The film in the form that the script of the page reads.
 
-    - ``frames``: of each ``[t_ms, cursor, size, title, ...changes]``. The cursor is
-      ``row * 1000 + column``, -1 where it is hidden; size and title are indexes. The changes since
-      the frame before are triples: from this row on, the rows from this number on, so many.
-    - ``rows``: of each its pieces, as ``text, style, text, style, ...``; a style is its index times
-      3, plus the cells of its box.
+    - ``frames``: each is ``[t_ms, cursor, size, title, ...changes]``. The cursor is
+      ``row * 1000 + column``, -1 if it is hidden; size and title are indexes. The changes since
+      the frame before are triples: the first changed row, the first number of its new rows, how
+      many.
+    - ``rows``: each is a list of pieces, ``text, style, text, style, ...``; a style is its index
+      times 3, plus the cells of its box.
     - ``styles``: classes; the first is the default.
-    - ``sizes``: ``[rows, columns]``; ``titles``: of the window.
+    - ``sizes``: ``[rows, columns]``; ``titles``: titles of the window.
     """
     styles: dict[str, int] = {"": 0}
     sizes: dict[Size, int] = {}
@@ -403,7 +404,7 @@ def _cursor(shot: Shot) -> int:
 
 
 def _changes(before: tuple[int, ...], after: tuple[int, ...]) -> Iterator[int]:
-    """Triples: from this row on, the rows from this number on, so many."""
+    """Triples: the first changed row, the first number of its new rows, how many."""
     start = count = 0
     for at, number in enumerate((*after, -1)):
         changed = number >= 0 and (at >= len(before) or before[at] != number)

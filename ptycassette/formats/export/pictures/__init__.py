@@ -1,1 +1,1 @@
-"""Screens as pixels: what is drawn and when, and how."""
+"""Draw screens as pixels."""

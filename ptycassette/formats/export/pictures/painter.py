@@ -1,4 +1,4 @@
-"""Frames as patches: of each frame only the rectangle that differs from the frame before."""
+"""Draw frames as patches: each patch is the rectangle that differs from the frame before."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ptycassette.model.screen import DEFAULT_STYLE, Cursor, Screen, Size, Style,
 from ptycassette.model.visible_text import printable
 from ptycassette.replaying.paint import Cell, cells_of_row
 
-# What colours are in a picture: themselves, or numbers in a palette of at most 255.
+# The colours of a picture: true colours, or numbers in a palette of at most 255.
 
 
 Color = tuple[int, int, int]
 
 MOST_COLORS = 255
-"""One of the 256 is left for what does not change."""
+"""One of the 256 is reserved for unchanged pixels."""
 UNCHANGED = 255
 MOST_SHADES = 15
 FEWER_SHADES = 7
@@ -34,40 +34,40 @@ _FLATTEN = [round(value / 17) * 17 for value in range(256)]
 
 
 class PaletteFullError(Exception):
-    """More colours than a palette holds."""
+    """A picture needs more colours than a palette has."""
 
 
 class Inks(Protocol):
-    """How a painter puts colours on an image of this ``mode``."""
+    """Puts colours on an image of this ``mode``."""
 
     mode: str
 
     def solid(self, color: Color) -> int | Color:
-        """What Pillow's drawing functions take for this colour."""
+        """This colour as a value for Pillow's drawing functions."""
         ...
 
     def lay(self, image: Image.Image, at: tuple[int, int], mask: Image.Image, on: Laid) -> None:
-        """Lay a mask of coverage on a ground."""
+        """Draw a mask of coverage on a ground."""
         ...
 
     def stamp(
         self, image: Image.Image, at: tuple[int, int], stamp: Image.Image, ground: Color
     ) -> None:
-        """Lay an RGBA image, such as an emoji, on a ground."""
+        """Draw an RGBA image, such as an emoji, on a ground."""
         ...
 
 
 Laid = tuple[Color, Color]
-"""The colour of what is laid, and of the ground."""
+"""The colours of text and ground."""
 
 
 def flattened(mask: Image.Image) -> Image.Image:
-    """A mask of coverage in the 16 degrees that are used."""
+    """A mask of coverage, reduced to the 16 degrees that are used."""
     return mask.point(_FLATTEN)
 
 
 def blended(front: Color, ground: Color, coverage: int) -> Color:
-    """As Pillow pastes with a mask: rounded, in whole numbers."""
+    """Blend as Pillow does when it pastes with a mask: rounded, in whole numbers."""
     red, green, blue = (
         _muldiv255(a * coverage + b * (255 - coverage)) for a, b in zip(front, ground, strict=True)
     )
@@ -80,7 +80,7 @@ def _muldiv255(product: int) -> int:
 
 
 class TrueInks:
-    """Colours as they are."""
+    """Paints in true colours."""
 
     mode = "RGB"
 
@@ -104,12 +104,12 @@ class TrueInks:
 
 
 class PaletteInks:
-    """Numbers of a palette (mode ``L``), given out as colours come up.
+    """Paints in numbers of a palette (mode ``L``) that grows as colours are needed.
 
-    ``shades`` is how many degrees of coverage there are beside none: 15 are exact.
+    ``shades`` is how many degrees of coverage exist besides zero: 15 are exact.
 
     Raises:
-        PaletteFullError: by each method, where another colour is needed than there is room for.
+        PaletteFullError: by each method that needs another colour when the palette is full.
     """
 
     mode = "L"
@@ -124,12 +124,12 @@ class PaletteInks:
 
     @property
     def is_exact(self) -> bool:
-        """Whether no colour was put in the place of another."""
+        """Whether no colour was replaced by another."""
         return self._shades == MOST_SHADES and not self._stamped
 
     @property
     def palette(self) -> bytes:
-        """Red, green and blue of 256 colours; those that are not given out are black."""
+        """Red, green and blue of 256 colours; unused ones are black."""
         return b"".join(map(bytes, self._numbers)).ljust(768, b"\0")
 
     def solid(self, color: Color) -> int:
@@ -149,7 +149,7 @@ class PaletteInks:
         image.paste(mask.point([ramp[step] or 0 for step in self._step_of]), at)
 
     def ramp(self, on: Laid, degrees: Iterable[int]) -> list[int | None]:
-        """The numbers for degrees of coverage; None for one that nobody has asked for."""
+        """The numbers for degrees of coverage; None for an unused degree."""
         ramp = self._ramps.get(on)
         if ramp is None:
             ramp = self._ramps[on] = [None] * len(self._steps)
@@ -176,7 +176,7 @@ class PaletteInks:
 
 
 def palette_for(pairs: Iterable[Laid]) -> PaletteInks | None:
-    """One palette for a whole film, as fine as it can be; None where too many colours are used."""
+    """One palette for a whole film, as fine as possible; None if there are too many colours."""
     wanted = list(pairs)
     for shades in (MOST_SHADES, FEWER_SHADES):
         inks = PaletteInks(shades)
@@ -189,11 +189,11 @@ def palette_for(pairs: Iterable[Laid]) -> PaletteInks | None:
     return None
 
 
-# What painters ask of fonts.
+# The interface of fonts for painters.
 
 
 class Metrics(msgspec.Struct, frozen=True):
-    """A cell in pixels; ``baseline`` is counted from its top."""
+    """The size of a cell in pixels; ``baseline`` is counted from its top."""
 
     width: int
     height: int
@@ -217,15 +217,15 @@ class Typeface(Protocol):
 
 
 MOST_GLYPHS = 20_000
-"""Of more in one film the rest become boxes. A glyph takes up to a millisecond; sessions have some
-hundreds."""
+"""The most glyphs in one film; further ones become boxes. A glyph takes up to a millisecond;
+sessions have some hundreds."""
 _DIM = 153
-"""Of 255: dim text is laid with 60 % of its colour."""
+"""Out of 255: dim text is drawn with 60 % of its colour."""
 _Run = list[tuple[int, Cell]]
 
 
 class Look(msgspec.Struct, frozen=True):
-    """The colours of a cell, with reverse, dim and the cursor worked in."""
+    """The colours of a cell after reverse, dim and the cursor are applied."""
 
     front: Color
     ground: Color
@@ -233,7 +233,7 @@ class Look(msgspec.Struct, frozen=True):
 
     @property
     def laid(self) -> Laid:
-        """Text on its ground."""
+        """The colours of text and ground."""
         return self.front, self.ground
 
 
@@ -244,7 +244,7 @@ def color_of(color: int | str | None, theme: Theme, default: str) -> Color:
 
 
 def look_of(style: Style, theme: Theme, *, cursor: bool = False) -> Look:
-    """How a style is painted; the cursor is a block that shows the text in its ground."""
+    """How a style is painted; the cursor is a block with text in the colour of its ground."""
     front = color_of(style.fg, theme, theme.foreground)
     ground = color_of(style.bg, theme, theme.background)
     if style.reverse:
@@ -269,12 +269,12 @@ def _mixed(front: Color, ground: Color) -> Color:
 
 
 class RowPainter:
-    """Paints rows of cells in the inks of a picture.
+    """Paints rows of cells with the inks of a picture.
 
     Args:
-        typeface: for what is not a shape.
-        theme: the colours that programs name by number, and the default ones.
-        inks: of the image; they may be changed, glyphs are kept without colour.
+        typeface: draws all characters that are not shapes.
+        theme: the default colours and those that programs name by number.
+        inks: the inks of the image. They may be changed, because glyphs are kept without colour.
     """
 
     def __init__(self, typeface: Typeface, theme: Theme, inks: Inks) -> None:
@@ -372,7 +372,7 @@ class RowPainter:
 def _pattern(
     kind: str, left: int, right: int, top: int, thick: int
 ) -> Iterator[tuple[int, int, int, int]]:
-    """The rectangles of a line that is not straight or not whole, with their last pixels."""
+    """The rectangles of a line that is not straight or not solid, with inclusive ends."""
     on, period = {"curly": (2, 4), "dotted": (1, 2), "dashed": (4, 6)}[kind]
     for begin in range(left - left % (period * thick), right, period * thick):
         for at, down in ((begin, 0), (begin + on * thick, thick)):
@@ -391,16 +391,16 @@ def _runs(cells: Sequence[Cell], cursor: int | None) -> Iterator[tuple[tuple[Sty
         yield key, list(group)
 
 
-# What a film shows and when: distinct rows, and frames as lists of them, with their times.
+# The content of a film: distinct rows, and frames as lists of them, with their times.
 
 
 HOLD_US = 2_500_000
 """How long the last frame stays."""
 LONGEST_US = 600_000_000
-"""A pause in a picture: a GIF can say 655 s at most."""
+"""The longest pause in a picture; a GIF can store 655 s at most."""
 MOST_PIXELS = 40_000_000
 MOST_SIDE = 16_383
-"""That of a WebP."""
+"""The longest pause in a WebP."""
 MOST_PIXELS_IN_ALL = 4_000_000_000
 _MOST_CAPTIONS = 10_000
 _MOST_KEYS = 100_000
@@ -408,7 +408,7 @@ _CAPTION_STYLE = Style(fg=15, bg=0)
 
 
 class Framing(NamedTuple):
-    """One frame, without its time: rows by their numbers, the cursor, and the caption's row."""
+    """One frame without its time: the numbers of its rows, the cursor, and the caption's row."""
 
     size: Size
     cursor: Cursor
@@ -419,8 +419,8 @@ class Framing(NamedTuple):
 class Reel(msgspec.Struct):
     """A film to be drawn.
 
-    ``rows`` are text, styles and columns, by number; ``frames`` are times from 0 on and what is
-    shown; ``size`` is that of the largest screen, with the caption's row.
+    ``rows`` are text, styles and columns, by number; ``frames`` are times from 0 on and their
+    content; ``size`` is the size of the largest screen, including the caption's row.
     """
 
     rows: Sequence[tuple[str, tuple[StyleRun, ...], int]]
@@ -429,19 +429,19 @@ class Reel(msgspec.Struct):
 
     @property
     def durations_us(self) -> list[int]:
-        """How long each frame stays."""
+        """How long each frame is shown, in microseconds."""
         times = [t_us for t_us, _ in self.frames]
         gaps = [min(after - before, LONGEST_US) for before, after in pairwise(times)]
         return [*gaps, HOLD_US]
 
     def cells(self, number: int) -> list[Cell]:
-        """A row in cells."""
+        """The cells of a row."""
         text, runs, cols = self.rows[number]
         row = Screen(size=Size(1, cols), rows=(text,), styles=(runs,), cursor=Cursor(0, 0))
         return cells_of_row(row, 0)
 
     def pairs(self, theme: Theme) -> Iterator[Laid]:
-        """The colours of text and ground that occur."""
+        """The pairs of text and ground colours that occur."""
         used = {key for _, frame in self.frames for key in frame.rows}
         used |= {frame.caption for _, frame in self.frames if frame.caption is not None}
         styles = {run.style for number in used for run in self.rows[number][1]}
@@ -455,9 +455,9 @@ def reel_of(source: ExportSource, pace: Pace, metrics: Metrics, *, caption: bool
 
     Args:
         source: the recording.
-        pace: which stretch, and how fast.
-        metrics: of a cell.
-        caption: below the screen, what was typed.
+        pace: the stretch and the speed.
+        metrics: the size of a cell.
+        caption: show the typed text below the screen.
 
     Raises:
         UsageError: the program had no terminal, it showed nothing, or the picture would be too
@@ -521,7 +521,7 @@ def _checked(size: Size, metrics: Metrics) -> int:
 
 
 def _captions(events: Iterable[Event]) -> Iterator[tuple[int, str]]:
-    """What was typed, as it grew: times and lines."""
+    """The typed text as it grows: times and lines."""
     inputs = [event.record for event in events if isinstance(event.record, InputRecord)]
     times = {record.seq: moment_us(record) for record in inputs}
     for entry in iter_entries(inputs, most_keys=_MOST_KEYS):
@@ -539,7 +539,7 @@ def _captioned(
     rows: list[tuple[str, tuple[StyleRun, ...], int]],
     cols: int,
 ) -> Iterator[tuple[int, Framing]]:
-    """The frames with what was typed last below them; a frame more for each caption."""
+    """The frames with the latest caption below them; each new caption adds a frame."""
     numbers: dict[str, int] = {}
 
     def number(text: str) -> int:
@@ -572,10 +572,10 @@ def _captioned(
 MARGIN = 8
 """Pixels around the screen."""
 _PATIENCE = 10
-"""After so many frames with too many colours for a palette, one is tried again; in vain, and it is
-tried again after twice as many."""
+"""How many frames with too many colours for a palette pass before one is tried again. After each
+failure the number doubles."""
 _KEPT_BYTES = 64 << 20
-"""Of images of rows."""
+"""The most cached images of rows."""
 
 _Box = tuple[int, int, int, int]
 _Key = tuple[int, int | None]
@@ -583,10 +583,10 @@ _Key = tuple[int, int | None]
 
 
 class Patch(NamedTuple):
-    """A rectangle of a frame: all of the first one, of others what differs from the one before.
+    """A rectangle of a frame: all of the first frame, then the part that differs from the last one.
 
-    ``image`` has the mode of the inks; ``palette`` belongs to mode ``L``. ``before`` is what was
-    there, in the same numbers or colours; None where it was painted with others.
+    ``image`` has the mode of the inks; ``palette`` belongs to mode ``L``. ``before`` is the
+    previous content in the same numbers or colours; None if that was painted with others.
     """
 
     at: tuple[int, int]
@@ -596,7 +596,7 @@ class Patch(NamedTuple):
 
 
 def canvas_size(reel: Reel, metrics: Metrics) -> tuple[int, int]:
-    """Width and height of a film's pictures in pixels; even, as films want them."""
+    """Width and height of a film's pictures in pixels; even, because video formats require that."""
     width = reel.size.cols * metrics.width + 2 * MARGIN
     height = reel.size.rows * metrics.height + 2 * MARGIN
     return width + width % 2, height + height % 2
@@ -606,10 +606,10 @@ class Painter:
     """Draws a film, frame by frame, in constant memory.
 
     Args:
-        reel: what is drawn.
-        typeface: with which glyphs.
-        theme: in which colours.
-        palettes: in numbers of palettes, as far as colours are few enough; in colours otherwise.
+        reel: the film.
+        typeface: the glyphs.
+        theme: the colours.
+        palettes: paint in palette numbers while there are few enough colours, else in true colours.
         even: patches begin and end at even pixels.
     """
 
@@ -631,13 +631,13 @@ class Painter:
         self._patience = _PATIENCE
         found = palette_for(reel.pairs(theme)) if palettes else TrueInks()
         self.palette = found.palette if isinstance(found, PaletteInks) else None
-        """That of the whole film, if one is enough."""
+        """The palette of the whole film, if one is enough."""
         inks = found or PaletteInks()
         self._rows = RowPainter(typeface, theme, inks)
         self._begin(inks)
 
     def _begin(self, inks: Inks) -> None:
-        """A clean canvas in these inks."""
+        """Start a clean canvas with these inks."""
         self._inks = inks
         self._since = 0
         self._rows.inks = inks
@@ -657,11 +657,11 @@ class Painter:
 
     @property
     def is_exact(self) -> bool:
-        """Whether colours are as they would be without palettes, so far."""
+        """Whether all colours so far are the same as without palettes."""
         return not isinstance(self._inks, PaletteInks) or self._inks.is_exact
 
     def patches(self) -> Iterator[Patch]:
-        """One for each frame; of the smallest size where nothing can be seen of a change."""
+        """One patch for each frame; the smallest possible one if no change is visible."""
         for number, (_, frame) in enumerate(self._reel.frames):
             yield self._patch(frame, whole=number == 0)
 
@@ -683,7 +683,7 @@ class Painter:
         return Patch(box[:2], self._canvas.crop(box), palette, before)
 
     def _restarted(self, frame: Framing) -> list[tuple[int, Image.Image, _Box]]:
-        """The whole frame, in a palette of its own, or in colours if it has too many."""
+        """The whole frame with a palette of its own, or in true colours if it has too many."""
         attempts: tuple[Callable[[], Inks], ...] = (
             PaletteInks, lambda: PaletteInks(FEWER_SHADES), TrueInks,
         )  # fmt: skip
@@ -698,7 +698,7 @@ class Painter:
         raise AssertionError("true inks have no palette")
 
     def _changed(self, frame: Framing) -> list[tuple[int, Image.Image, _Box]]:
-        """Rows that look different, with where; they count as shown from now on."""
+        """Rows that look different, with their places; from now on they count as shown."""
         found = []
         for row, (old_key, old) in enumerate(self._shown):
             key = self._key(frame, row)
@@ -730,7 +730,7 @@ class Painter:
                 image.paste(narrow, (0, 0))
             if len(self._kept) >= self._most_kept:
                 del self._kept[next(iter(self._kept))]
-        self._kept[key] = image  # the one used last is at the end
+        self._kept[key] = image  # the most recently used one is at the end
         return image
 
     def _box(self, changed: list[tuple[int, Image.Image, _Box]]) -> _Box:

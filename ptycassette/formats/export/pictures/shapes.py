@@ -1,13 +1,13 @@
-"""Characters that must line up from cell to cell, drawn as geometry in place of a font's glyphs.
+"""Draw characters that must line up from cell to cell as geometry instead of a font's glyphs.
 
 Box drawing (U+2500 to U+257F), blocks and shades (U+2580 to U+259F), Braille patterns (U+2800 to
-U+28FF), sextants (U+1FB00 to U+1FB3B) and Powerline's triangles (U+E0B0 to U+E0B3). What a box
-character is made of is read from its name in Unicode: ``DOWN HEAVY AND RIGHT LIGHT``. Two more
-are in few fonts and on every screen of an agent: the corner U+23BF and the disc U+23FA.
+U+28FF), sextants (U+1FB00 to U+1FB3B) and Powerline's triangles (U+E0B0 to U+E0B3). The parts of a
+box character are read from its name in Unicode: ``DOWN HEAVY AND RIGHT LIGHT``. Two more characters
+are rare in fonts but common on the screens of agents: the corner U+23BF and the disc U+23FA.
 
-Double lines: bands as wide as both lines and their gap are laid where double arms go, then the
-gaps are cut out of all of them, so that inner and outer corners come by themselves. Single arms are
-laid last and end where the double lines are.
+Double lines: a band as wide as both lines and their gap is drawn for each double arm, then the gaps
+are cut out of all bands. This gives the right inner and outer corners. Single arms are drawn last
+and end at the double lines.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from math import hypot
 from PIL import Image, ImageDraw
 
 _SMOOTH = 4
-"""Curves and diagonals are drawn so many times as large, then made small."""
+"""Curves and diagonals are drawn this many times larger, then reduced."""
 _WEIGHTS = {"LIGHT": 1, "SINGLE": 1, "HEAVY": 2, "DOUBLE": 3}
 _ARMS = {
     "LEFT": "l", "RIGHT": "r", "UP": "u", "DOWN": "d", "HORIZONTAL": "lr", "VERTICAL": "ud",
@@ -29,7 +29,7 @@ _OPPOSITE = {"l": "r", "r": "l", "u": "d", "d": "u"}
 _DASHES = {"DOUBLE DASH": 2, "TRIPLE DASH": 3, "QUADRUPLE DASH": 4}
 _SHADES = {0x2591: 68, 0x2592: 136, 0x2593: 187}
 _QUADRANTS = (4, 8, 1, 13, 9, 7, 11, 2, 6, 14)
-"""Of U+2596 and on: bits for upper left, upper right, lower left, lower right."""
+"""From U+2596 on: bits for upper left, upper right, lower left, lower right."""
 _BRAILLE = ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3))
 """Column and row of the dots 1 to 8."""
 _CORNER, _DISC = 0x23BF, 0x23FA
@@ -45,7 +45,7 @@ def is_shape(text: str) -> bool:
 
 
 def shape(text: str, width: int, height: int) -> Image.Image:
-    """A character that ``is_shape`` as coverage (mode ``L``), in pixels of one cell."""
+    """The coverage (mode ``L``) of a character that ``is_shape``, in pixels of one cell."""
     code = ord(text)
     image = Image.new("L", (width, height))
     draw = ImageDraw.Draw(image)
@@ -69,7 +69,7 @@ def _fill(draw: ImageDraw.ImageDraw, box: Box, coverage: int = 255) -> None:
 
 
 def hollow(width: int, height: int) -> Image.Image:
-    """What stands for a character that cannot be drawn, as coverage."""
+    """The coverage of the box that replaces a character that cannot be drawn."""
     image = Image.new("L", (width, height))
     box = (1, height // 5, max(1, width - 2), height - height // 5)
     ImageDraw.Draw(image).rectangle(box, outline=136)
@@ -105,7 +105,7 @@ def _grid(bits: int, rows: int, width: int, height: int) -> Iterator[Box]:
 
 
 def _part(length: int, count: int, of: int) -> int:
-    """Where so many parts of a length end; halves are rounded up, so that neighbours meet."""
+    """The end of part ``count`` of ``of`` in a length; rounded half up, so that neighbours meet."""
     return (2 * length * count + of) // (2 * of)
 
 
@@ -169,7 +169,7 @@ def _box_character(text: str, image: Image.Image, draw: ImageDraw.ImageDraw) -> 
 
 
 def _weights(name: str) -> dict[str, int]:
-    """The weight of each arm: of one whose part names none, that of the first part."""
+    """The weight of each arm; an arm without a weight in the name has that of the first part."""
     found: dict[str, int] = {}
     first = 1
     for number, part in enumerate(name.split(" AND ")):
@@ -182,7 +182,7 @@ def _weights(name: str) -> dict[str, int]:
 
 
 def _arms(name: str, width: int, height: int) -> Iterator[tuple[Box, int]]:
-    """Rectangles and what fills them, in the order of laying."""
+    """Rectangles and their fills, in the order of drawing."""
     arms = _weights(name)
     unit = _thickness(width)
     middle = {"l": (width - unit) // 2, "u": (height - unit) // 2}
@@ -260,9 +260,9 @@ def _smooth(name: str, width: int, height: int) -> Image.Image:
 
 
 def _arc(arms: dict[str, int], width: int, height: int) -> Image.Image:
-    """A quarter of a circle between two arms, which go on straight from its ends.
+    """A quarter of a circle between two arms, which go straight on from its ends.
 
-    Point by point: Pillow's arcs begin and end a pixel too far, which shows at the edge.
+    Drawn point by point: Pillow's arcs begin and end a pixel too far, which is visible at the edge.
     """
     unit = _thickness(width)
     x, y = (width - unit) // 2 + unit / 2, (height - unit) // 2 + unit / 2

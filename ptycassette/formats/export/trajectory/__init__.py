@@ -1,1 +1,1 @@
-"""The conversation in a cassette, in formats of other tools: ATIF, OpenTelemetry, Inspect."""
+"""Export the conversation in a cassette to other tools: ATIF, OpenTelemetry, Inspect."""

@@ -1,7 +1,7 @@
-"""The conversation as a tape tells it.
+"""Read the conversation in a cassette from its tape, or else from its session log, and export it.
 
-A question repeats what was said before it. A message counts as new if the question holds it more
-often than any earlier one, so that a second "yes" is a second step.
+A question repeats earlier messages. A message counts as new if the question contains it more often
+than any earlier question, so that a second "yes" is a second step.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from ptycassette.tape.providers.questions import AskedQuestion, read_question
 
 
 class Step(msgspec.Struct, kw_only=True):
-    """Something that was said.
+    """One step of the conversation.
 
     Attributes:
-        source: who said it. The results of tools belong to the step that called them.
-        t_us: when it was complete, in microseconds since the start; None where it is not known.
-        entry: of the tape, whose question or answer says it.
-        copied: an answer of which only a later question tells: it was given before the recording.
+        source: its author. The results of tools belong to the step that called them.
+        t_us: when it was complete, in microseconds since the start; None if unknown.
+        entry: the entry of the tape whose question or answer contains it.
+        copied: an answer from before the recording, which only a later question repeats.
     """
 
     source: Literal["system", "user", "agent"]
@@ -58,7 +58,7 @@ class Step(msgspec.Struct, kw_only=True):
 class Inference(msgspec.Struct, frozen=True, kw_only=True):
     """A question of the tape to a model, with its answer. Times are microseconds since the start.
 
-    ``stop`` is why the answer ended, in the provider's word; None where it did not say.
+    ``stop`` is why the answer ended, as the provider names it; None if it gave no reason.
     """
 
     entry: TapeEntry
@@ -72,7 +72,7 @@ class Inference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Conversation(msgspec.Struct, kw_only=True):
-    """The steps in order, the calls of models, and what is left out, with how often."""
+    """The steps in order, the calls of models, and counts of everything left out."""
 
     steps: list[Step]
     inferences: list[Inference]
@@ -91,11 +91,11 @@ class TapeExchange(Protocol):
     entry: TapeEntry
 
     def question(self) -> bytes:
-        """Its body."""
+        """The body of the question."""
         ...
 
     def pieces(self) -> Iterator[tuple[Chunk, bytes]]:
-        """The answer, as it came."""
+        """The pieces of the answer, as received."""
         ...
 
 
@@ -103,18 +103,18 @@ _Key = tuple[str, str, tuple[str, ...], tuple[ToolResult, ...]]
 
 
 def _key(message: Message) -> _Key:
-    """What is the same of a message that is repeated; arguments may be written in another way."""
+    """The parts of a message that a repetition keeps; arguments may be written differently."""
     calls = tuple(call.call_id or call.name for call in message.calls)
     return message.role, message.text.strip(), calls, message.results
 
 
 class TapeReading:
-    """What the tape told so far.
+    """The conversation in the part of the tape that was read.
 
     Attributes:
-        steps: in order.
+        steps: the steps, in order.
         inferences: the calls of models that were answered.
-        left_out: how much of what else there is.
+        left_out: counts of everything else.
     """
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class TapeReading:
         self._waiting: list[tuple[Call, Step]] = []  # calls without an id
 
     def ask(self, asked: AskedQuestion, entry: TapeEntry) -> None:
-        """Add what a question says for the first time."""
+        """Add the new messages of a question."""
         here: Counter[_Key] = Counter()
         before = Counter(self._messages) if asked.goes_on else Counter[_Key]()
         for message in asked.messages:
@@ -172,7 +172,10 @@ class TapeReading:
                 self._waiting.append((call, step))
 
     def repeat(self, step: Step) -> None:
-        """Note an answer as a later question will repeat it: as a whole, or its text and calls."""
+        """Note the forms in which a later question can repeat an answer.
+
+        These are the whole answer, and its text and its calls apart.
+        """
         parts = [Message("assistant", "", (call,)) for call in step.calls]
         for message in (Message("assistant", step.text), *parts):
             self._messages[_key(message)] += 1
@@ -181,7 +184,7 @@ class TapeReading:
 
 
 def read_tape(tape: Iterable[TapeExchange], events: Iterable[Event]) -> TapeReading:
-    """The conversation in a tape. ``events`` tell the tokens and models of its entries."""
+    """The conversation in a tape. ``events`` give the tokens and models of its entries."""
     found = TapeReading()
     usage, models = _usage_of(events)
     upstreams: dict[int, str] = {}
@@ -228,7 +231,7 @@ def read_tape(tape: Iterable[TapeExchange], events: Iterable[Event]) -> TapeRead
 
 
 def _usage_of(events: Iterable[Event]) -> tuple[dict[int, dict[str, Any]], dict[int, str]]:
-    """The tokens of the answers, and the models that were asked for, by the entries of the tape."""
+    """The tokens of the answers and the requested models, both by the entries of the tape."""
     usage: dict[int, dict[str, Any]] = {}
     models: dict[int, str] = {}
     for payload in _payloads(events):
@@ -252,21 +255,21 @@ def _payloads(events: Iterable[Event]) -> Iterator[dict[str, Any]]:
             yield event.record.payload
 
 
-# The conversation as the session log of a CLI tells it, in service events.
+# The conversation from the session log of a CLI, in service events.
 
 
 _SENT = "<enter>"
-"""How a line that was typed and sent ends, as ``Entry.shown`` has it."""
+"""The end of a line that was typed and sent, as in ``Entry.shown``."""
 
 
 class LogReading:
-    """Reads events.
+    """Reads the conversation from events.
 
     Args:
-        with_messages: whether they tell the conversation; where a tape does, they repeat it.
+        with_messages: read messages, too; False if a tape already contains them.
 
     Attributes:
-        left_out: how much of what else there is.
+        left_out: counts of everything else.
     """
 
     def __init__(self, *, with_messages: bool) -> None:
@@ -274,12 +277,12 @@ class LogReading:
         self._with_messages = with_messages
         self._steps: list[Step] = []
         self._inputs: list[InputRecord] = []
-        self._untimed = 0  # so many steps were read after the last input and output
+        self._untimed = 0  # how many steps were read after the last input and output
         self._callers: dict[str, Step] = {}
         self._thought: list[str] = []  # until the text or call that it leads to
 
     def take(self, event: Event) -> None:
-        """The next event."""
+        """Read the next event."""
         record = event.record
         if isinstance(record, OutputRecord | InputRecord):
             self._untimed = len(self._steps)
@@ -331,7 +334,7 @@ class LogReading:
         return thought
 
     def steps(self) -> list[Step]:
-        """The steps; what was typed is among them if the log does not tell what the user said."""
+        """The steps; typed input is included if the log has no messages of the user."""
         for step in self._steps[self._untimed :]:
             step.t_us = None
         if any(step.source == "user" for step in self._steps):
@@ -346,7 +349,7 @@ class LogReading:
         return [*typed, *self._steps]
 
 
-# What a cassette tells of the conversation with models, for the formats that hold one.
+# The conversation with models in a cassette, for the formats that can contain one.
 
 
 @runtime_checkable
@@ -367,7 +370,7 @@ def whole(source: ExportSource) -> WholeSource:
     """The source as a whole cassette.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not a whole cassette.
     """
     if not isinstance(source, _Recording):
         raise UsageError("it is made of a whole cassette", where=str(source.path))
@@ -378,7 +381,7 @@ def conversation_of(source: ExportSource) -> Conversation:
     """The conversation in a cassette.
 
     Raises:
-        UsageError: there is none in it.
+        UsageError: the cassette has no conversation.
     """
     cassette = whole(source)
     of_tape = TapeReading()
@@ -399,7 +402,7 @@ def conversation_of(source: ExportSource) -> Conversation:
 
 
 def left_out_of(source: ExportSource) -> dict[str, int]:
-    """What a format that holds a conversation leaves out of a cassette, with how often."""
+    """What an export of the conversation leaves out of a cassette, with counts."""
     return conversation_of(source).left_out
 
 
@@ -407,7 +410,7 @@ def left_out_of(source: ExportSource) -> dict[str, int]:
 
 
 _UNKNOWN = "none/none"
-"""What Inspect calls a model that nobody named."""
+"""Inspect's name for an unnamed model."""
 
 
 def recording_inspect(source: ExportSource) -> Iterator[bytes]:
@@ -506,14 +509,14 @@ def _answer(step: Step) -> dict[str, Any]:
 
 
 def _about(step: Step) -> dict[str, Any] | None:
-    """Where the recording has it."""
+    """The place of a step in the recording."""
     seconds = None if step.t_us is None else step.t_us / 1_000_000
     found = {"tape_entry": step.entry, "at_s": seconds, "copied": step.copied or None}
     return {name: value for name, value in found.items() if value is not None} or None
 
 
 def _usage(steps: Iterable[Step]) -> dict[str, Any]:
-    """The tokens of each model. Inspect counts those that were read from a cache apart."""
+    """The tokens of each model. Inspect counts cached input tokens separately."""
     found: dict[str, dict[str, Any]] = {}
     for step in steps:
         if not step.usage:

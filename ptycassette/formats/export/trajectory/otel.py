@@ -1,10 +1,10 @@
-"""Calls of models as telemetry: OpenTelemetry's GenAI conventions, in OTLP JSON, a document a line.
+"""Export calls of models as telemetry: OpenTelemetry's GenAI conventions, in OTLP JSON lines.
 
-https://opentelemetry.io/docs/specs/semconv/gen-ai/: a span for the agent's run, in it one for each
-call of a model, and for each of them the event ``gen_ai.client.inference.operation.details``, which
-has the messages, structured. Without a tape the run has the one event, with all that was said. The
-first line has the spans, the others an event each, as the collector's file exporter writes them.
-Ids are made from that of the cassette, so that the same cassette gives the same file.
+https://opentelemetry.io/docs/specs/semconv/gen-ai/: a span for the agent's run contains a span for
+each call of a model. Each call has an event ``gen_ai.client.inference.operation.details`` with the
+structured messages. Without a tape, the run has one such event with the whole conversation. The
+first line has the spans and each further line one event, as the collector's file exporter writes
+them. Ids are derived from the cassette's id, so that the same cassette gives the same file.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Ids:
         self.run = self.span(0)
 
     def span(self, entry: int) -> str:
-        """That of the span of an entry; 0 is the run."""
+        """The id of the span of an entry; 0 is the run."""
         return self._made(str(entry), 16)
 
     def _made(self, name: str, digits: int) -> str:
@@ -207,7 +207,7 @@ def _stop(one: Inference) -> str:
 
 
 def _messages(messages: Iterable[Message]) -> dict[str, Any]:
-    """The attributes for what a question says."""
+    """The attributes for the messages of a question."""
     system: list[dict[str, Any]] = []
     asked: list[dict[str, Any]] = []
     for message in messages:
@@ -252,7 +252,7 @@ def _attributes(said: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _value(value: Any) -> dict[str, Any]:
-    """A value as OTLP's ``AnyValue``; null is one that is empty."""
+    """A value as OTLP's ``AnyValue``; null becomes an empty one."""
     made: dict[str, Any]
     match value:
         case None:

@@ -1,1 +1,1 @@
-"""Imports on disk: a file in, a published cassette out; readers that need a library's own I/O."""
+"""Read files of other tools from disk, and publish them as cassettes."""

@@ -1,4 +1,4 @@
-"""Reads a file of another tool, and publishes a cassette of it."""
+"""Read a file of another tool, and publish it as a cassette."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ _DATABASE = b"SQLite format 3\0"
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
-    """What an import made. ``skipped`` counts what could not be taken, by reason.
+    """The result of an import. ``skipped`` counts what was not imported, by reason.
 
-    ``events`` counts service events. ``assumed_size`` is the size (COLSxROWS) of the terminal where
-    the file of a recording does not give it. ``log`` is what became of a session log that was added
+    ``events`` counts service events. ``assumed_size`` is the size (COLSxROWS) of the terminal if
+    the file of a recording does not give it. ``log`` is the result for a session log that was added
     to a recording.
     """
 
@@ -74,7 +74,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> str:
-        """The format with its version, and what made the file, in words."""
+        """The format with its version, and the program that made the file, in words."""
         words = [" ".join(filter(None, (self.format, self.format_version)))]
         if self.made_by:
             words.append(f"made by {self.made_by}")
@@ -82,13 +82,13 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def import_of(path: Path) -> ImportFormat:
-    """The import for a file, by the ending of its name or by its content.
+    """The import for a file, by the suffix of its name or by its content.
 
-    A session log is known first, because its ending is that of a trace, too.
+    Session logs are tried first, because traces have the same suffix.
 
     Raises:
         NotFoundError, UnreadableError, UnsafeFileError: the file cannot be read.
-        UsageError: neither tells the format.
+        UsageError: neither determines the format.
     """
     with os.fdopen(open_plain(path), "rb") as file:
         begin = file.read(_BEGIN_BYTES)
@@ -113,26 +113,26 @@ def import_file(  # noqa: PLR0913 - one for each thing that a user may say
     charset: str | None = None,
     whole: Sequence[str] | None = None,
 ) -> Imported:
-    """Publish a cassette of what is in a file. It is scrubbed, as a recording is.
+    """Publish the content of a file as a cassette. It is scrubbed like a recording.
 
     Args:
         path: the file.
-        target: where the cassette will be.
+        target: the path of the cassette.
         by: the file's format.
         overwrite: replace the cassette that is there.
-        partial: of a broken file, take what stands before the fault.
+        partial: import a broken file up to the fault.
         beside: the other files that belong to it, by name (``ImportFormat.beside``).
-        harness: whose session log it is; None to find out.
-        size: of the terminal at the start, in place of what the file has.
-        charset: of the output and input of a terminal; None for UTF-8.
+        harness: the CLI that wrote a session log; None to find out.
+        size: the size of the terminal at the start, instead of the one in the file.
+        charset: the charset of terminal output and input; None for UTF-8.
         whole: for a test of the calls. Broken calls are refused and not skipped, the model calls
             of a session log are made, too (``with_calls``), and no question may have inputs under
             these keys.
 
     Raises:
         NotFoundError, UnreadableError, UnsafeFileError, LimitError: the file cannot be read, or
-            is not of the format; the message says where.
-        UsageError: a library that reads it is not installed, or the format takes no such option.
+            is not of the format; the message has the place.
+        UsageError: a required library is not installed, or the format has no such option.
         RefusedError: a question has inputs under forbidden keys.
         ExistsError, StorageError, SecretLeftError, AmbiguousTapeError: nothing was published.
     """
@@ -198,7 +198,7 @@ def _assumed(session: ImportedSession) -> str | None:
 
 
 def _read_whose(by: ImportFormat, path: Path, data: bytes, harness: str | None) -> ImportedSession:
-    """The content of the file of a CLI, which is read by its path; a packed one from a copy."""
+    """The content of a CLI's file, which is read by its path; a packed file is read from a copy."""
     with path.open("rb") as file:
         if not is_packed(file.read(_BEGIN_BYTES)):
             return by.read_whose(str(path), harness)
@@ -216,7 +216,7 @@ def _as_asked(
     size: Size | None,
     charset: str | None,
 ) -> ImportedSession:
-    """The session with the size and charset that were given, and with all losses counted."""
+    """The session with the requested size and charset, and with all losses counted."""
     skipped = dict(session.skipped)
     if by.json and not data.startswith(_DATABASE) and (halves := without_halves(data)[1]):
         skipped[HALVES] = halves
@@ -243,8 +243,8 @@ def add_log(
     Args:
         path: the log.
         cassette: the recording, which stays as it is.
-        target: where the new cassette will be.
-        harness: whose log it is; None to find out.
+        target: the path of the new cassette.
+        harness: the CLI that wrote the log; None to find out.
         overwrite: replace the cassette that is there.
 
     Raises:
@@ -277,7 +277,7 @@ def add_log(
 
 @contextmanager
 def _refused(path: Path, by: ImportFormat) -> Iterator[None]:
-    """Say of which file it is that a reader refuses it."""
+    """Add the path of the file to a reader's error."""
     try:
         yield
     except BadImportError as exc:
@@ -294,7 +294,7 @@ def _refused(path: Path, by: ImportFormat) -> Iterator[None]:
 
 
 def _meta(session: ImportedSession, said: dict[str, object]) -> SessionMeta:
-    """The head; what this machine's environment holds is removed, as when recording."""
+    """The head; values from this machine's environment are removed, as when recording."""
     options: dict[str, object] = {"imported": said}
     if session.items:
         described: dict[str, object] = {"compared_headers": list(session.compared_headers)}
@@ -318,7 +318,7 @@ def _meta(session: ImportedSession, said: dict[str, object]) -> SessionMeta:
 
 
 class _Items:
-    """Items in memory, as a reader of the proxy's journal gives them."""
+    """Items in memory, with the interface of the proxy's journal reader."""
 
     head = None
 
@@ -326,9 +326,9 @@ class _Items:
         self._left = deque(items)
 
     def poll(self) -> Iterator[TapeItem]:
-        """Those that were not given yet."""
+        """The items that were not returned yet."""
         while self._left:
             yield self._left.popleft()
 
     def close(self) -> None:
-        """Nothing."""
+        """Do nothing."""

@@ -1,7 +1,7 @@
-"""Flows that mitmproxy has saved (``mitmdump -w``), read by mitmproxy itself where it is installed.
+"""Import saved flows of mitmproxy (``mitmdump -w``) through mitmproxy itself, if it is installed.
 
-Its format is its own, changes with its versions, and is documented by its code alone, so that
-nobody else should read it.
+The format is private, changes with versions of mitmproxy, and is documented only by its code, so
+other code should not parse it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _BINARY = 2
 
 
 def read_flows(data: bytes) -> ImportedSession:
-    """The flows of HTTP, with messages of WebSockets.
+    """The HTTP flows, with messages of WebSockets.
 
     Raises:
-        BadImportError: it is no such file; the message has the number of the flow.
+        BadImportError: it is not such a file; the message has the number of the flow.
         UsageError: mitmproxy is not installed.
     """
     try:
@@ -89,7 +89,7 @@ def _call(flow: Any) -> Call:
 
 
 def _side(side: Any) -> tuple[Headers, bytes]:
-    """Headers and body, unpacked by us: mitmproxy has no bound for what a body unpacks to."""
+    """Headers and body, unpacked by us: mitmproxy does not limit the size of an unpacked body."""
     return unpacked(header_pairs(side.headers.items(multi=True)), side.raw_content or b"")
 
 

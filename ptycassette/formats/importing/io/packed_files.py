@@ -1,4 +1,4 @@
-"""Files that were compressed as a whole: gzip, bzip2, xz and zstd, known by their first bytes."""
+"""Read files compressed with gzip, bzip2, xz or zstd, detected by their first bytes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read_unpacked(path: Path) -> bytes:
 
 
 def name_without(path: Path) -> str:
-    """The name of a file without the ending of its compression."""
+    """The name of a file without the suffix of its compression."""
     return path.stem if path.suffix.lower() in ENDINGS else path.name
 
 
@@ -65,7 +65,7 @@ def _http_unpacked(data: bytes, encoding: str, path: Path) -> bytes:
 def _bounded(
     decompressor: type[bz2.BZ2Decompressor | lzma.LZMADecompressor], data: bytes, path: Path
 ) -> bytes:
-    """All streams of a file, one behind the other, as its tools write and read them."""
+    """Decompress all streams of a file, one after the other, as the usual tools do."""
     made = b""
     while data.strip(b"\0"):
         one = decompressor()

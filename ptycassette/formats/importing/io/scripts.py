@@ -1,4 +1,4 @@
-"""Files that say what is typed: read, and written as an input script of ``rec``."""
+"""Import files with keys to type as input scripts of ``rec``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_SCRIPT_SOURCE_BYTES = 2 << 20
 
 
 class ImportedSteps(msgspec.Struct, frozen=True, kw_only=True):
-    """What an import of a script made. ``command`` records with it."""
+    """The result of importing a script. ``command`` is the command line that records with it."""
 
     script: str
     source: str
@@ -32,17 +32,17 @@ class ImportedSteps(msgspec.Struct, frozen=True, kw_only=True):
 def import_script(
     path: Path, target: Path, *, by: ImportFormat, overwrite: bool = False
 ) -> ImportedSteps:
-    """Write the input script that does what a file says. Nothing of it is run.
+    """Write the input script that does the same as a file. Nothing in the file is run.
 
     Args:
         path: the file.
-        target: where the script will be.
+        target: the path of the script.
         by: the file's format.
         overwrite: replace the file that is there.
 
     Raises:
         NotFoundError, UnreadableError, UnsafeFileError, LimitError: the file cannot be read, or
-            is not of the format; the message says where.
+            is not of the format; the message has the place.
         ExistsError, StorageError: nothing was written.
     """
     data = read_plain(path, max_bytes=MAX_SCRIPT_SOURCE_BYTES)

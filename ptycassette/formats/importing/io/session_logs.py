@@ -1,7 +1,7 @@
-"""Session logs of agent CLIs: as a cassette of their own, or as events of one that was recorded.
+"""Import session logs of agent CLIs, as cassettes of their own or as events of a recording.
 
-Where a CLI keeps its logs and what their rows mean is in its profile, as for ``rec``, which reads
-the log of the session that it records. The events are the same ones.
+The profile of a CLI has the places of its logs and the meaning of their rows. ``rec`` uses the same
+rules for the log of the session that it records, so the events are the same.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from ptycassette.tape.routing import known_providers
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OTHER_SESSION_US = 60_000_000
-"""A log all of whose events are that far outside of a recording is of another session."""
+"""If all events of a log are this far outside of a recording, it is from another session."""
 _BEGIN_CHARS = 4096
 _MOST_KINDS = 20
 _OK = 200
 
 
 def harness_of_log(name: str, begin: bytes) -> str | None:
-    """The CLI whose session log a file is, by its name and its first bytes; None if unknown."""
+    """The CLI that wrote a session log, by the file's name and first bytes; None if unknown."""
     text = begin.removeprefix(BOM_UTF8).decode("utf-8", "replace")[:_BEGIN_CHARS]
     for harness in known_profiles():
         try:
             logs = load_profile(harness).logs
-        except CassetteError:  # of the user's own, and broken: some other command says so
+        except CassetteError:  # the user's own, and broken: another command reports that
             continue
         if any(_is_log(log, name, text) for log in logs):
             return harness
@@ -69,16 +69,16 @@ def _is_log(log: LogSource, name: str, text: str) -> bool:
 
 
 def read_session_log(name: str, *, harness: str | None) -> ImportedSession:
-    """The session that a log tells of: service events at their times, and tokens at its end.
+    """The session in a log: service events at their times, and tokens at its end.
 
     Args:
         name: the path of the log.
-        harness: whose log it is; None to find out by its name and content.
+        harness: the CLI that wrote it; None to find out by its name and content.
 
     Raises:
         UnreadableError: it is broken.
-        UsageError: nobody knows whose it is.
-        BadImportError: nothing in it is an event.
+        UsageError: the CLI cannot be found out.
+        BadImportError: it contains no event.
     """
     path = Path(name)
     if harness is None:
@@ -120,14 +120,14 @@ _OF_OTHERS = "events of subagents and of earlier sessions"
 
 
 def with_calls(log: ImportedSession) -> ImportedSession:
-    """A session log as the calls that its program must have made: for a test of such a program.
+    """Turn a session log into the calls that its program must have made, to test such a program.
 
-    Each answer of a model is a call, whose question is what was said before. The system prompt,
-    the tools and the model that was asked for are not in a log, so no question has them. Calls
-    of tools stay service events, behind the answer that asked for them.
+    Each answer of a model is a call, whose question is the conversation so far. A log does not have
+    the system prompt, the tools and the requested model, so the questions lack them. Calls of tools
+    stay service events, after the answer that asked for them.
 
     Raises:
-        BadImportError: no model answers in it.
+        BadImportError: it has no answer of a model.
     """
     skipped = Counter(log.skipped)
     said: list[_Said] = []
@@ -189,7 +189,7 @@ class _Said(msgspec.Struct, kw_only=True):
     name: object = None
 
     def message(self) -> dict[str, Any]:
-        """As a chat completion has it."""
+        """The message as in a chat completion."""
         made: dict[str, Any] = {"role": self.role, "content": self.content or None}
         if self.calls:
             made["tool_calls"] = [tool_call(*call) for call in self.calls]
@@ -215,10 +215,10 @@ def _said(t_us: int, payload: dict[str, Any]) -> _Said | None:
 
 
 def _join(said: list[_Said], one: _Said) -> None:
-    """Add a message, or what it adds to the last answer: CLIs log each part of one alone.
+    """Add a message, or its parts to the last answer: CLIs log each part of an answer separately.
 
-    With parallel calls a log may have the result of the first before the second call; they have
-    the id of one answer then.
+    With parallel calls a log may have the result of the first before the second call; both calls
+    then have the id of the same answer.
     """
     last = next((old for old in reversed(said) if old.role != "tool"), None)
     if one.role == "assistant" and last is not None and last.role == "assistant":
@@ -237,7 +237,7 @@ def _base_of_model(model: str | None) -> str:
 
 
 def _skipped(unread: Mapping[str, int]) -> dict[str, int]:
-    """What no event was made of, by its kind."""
+    """Counts of rows that became no event, by kind."""
     kinds = sorted(unread.items(), key=lambda one: (-one[1], one[0]))
     named = {f"{kind}, without a message, tool call or tokens": count for kind, count in kinds}
     skipped = dict(list(named.items())[:_MOST_KINDS])
@@ -247,9 +247,9 @@ def _skipped(unread: Mapping[str, int]) -> dict[str, int]:
 
 
 def _identity(payload: Any) -> object:
-    """What two events have in common that say the same, though one of them was scrubbed.
+    """The parts that two copies of one event have in common, even if one was scrubbed.
 
-    An event of the tape is none of the log's, whatever it says.
+    Events of the tape never count as copies of events of the log.
     """
     if isinstance(payload, dict) and "entry" not in payload:
         name = payload.get("call_id", payload.get("id"))
@@ -259,7 +259,7 @@ def _identity(payload: Any) -> object:
 
 
 def _times(facts: LogFacts) -> tuple[int | None, list[int]]:
-    """When it began, and the events' times since then; they stay in the order of the log."""
+    """The beginning, and the events' times since then; they stay in the order of the log."""
     known = [t_us for t_us in facts.times if t_us is not None]
     began = min(known, default=None)
     since = (0 if t_us is None else t_us - (began or 0) for t_us in facts.times)
@@ -267,10 +267,10 @@ def _times(facts: LogFacts) -> tuple[int | None, list[int]]:
 
 
 def _late_us(notes: Sequence[Noted], there: Sequence[Noted], offset_us: int) -> int:
-    """How much too late a log would stand in a recording.
+    """The time by which a log would be too late in a recording, in microseconds.
 
-    In older recordings ``recorded_at`` is before the start. A tool had its result when the tape
-    has the question that carries it, so the log can be moved to before that.
+    In older recordings ``recorded_at`` is before the start. A tool had its result before the
+    question on the tape that carries it, so the log can be moved to before that question.
     """
     asked: dict[object, int] = {}
     for note in there:
@@ -293,11 +293,11 @@ def _is_result(payload: Any) -> bool:
 
 
 class LogAdded(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a log that was added to a recording.
+    """The result of adding a log to a recording.
 
-    ``there`` counts events that the recording had already, ``moved`` those that happened before
-    its start or after its end. ``agrees``: whether the log counts the tokens of the tape; None
-    where one of them counts none.
+    ``there`` counts events that the recording already had, ``moved`` those from before its start or
+    after its end. ``agrees``: whether log and tape count the same tokens; None if one of them
+    counts none.
     """
 
     added: int
@@ -308,10 +308,10 @@ class LogAdded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogToAdd:
-    """The edit that adds a log's events to a recording. ``done`` is what became of it.
+    """The edit that adds a log's events to a recording. ``done`` is its result.
 
     Args:
-        log: the session that the log tells of.
+        log: the session in the log.
         recorded_at: when the recording began, RFC 3339.
     """
 
@@ -321,10 +321,10 @@ class LogToAdd:
         self.done: LogAdded | None = None
 
     def __call__(self, takes: Sequence[Take]) -> Take:
-        """The recording with the events, at the moments that the clock said.
+        """The recording with the events, at their moments by the clock.
 
         Raises:
-            BadEditError: the log has no times, is of another time, or is there already.
+            BadEditError: the log has no times, is from another time, or was already added.
         """
         take = takes[0]
         if self._log.recorded_at is None:
@@ -372,7 +372,7 @@ class LogToAdd:
         return take.changed(events)
 
     def _ended(self, end: Finished) -> tuple[Finished, bool | None]:
-        """The end with what the log says where it says nothing; tokens are compared."""
+        """The end, with missing facts from the log; whether the counts of tokens agree."""
         final = {name: value for name, value in self._log.final.items() if value is not None}
         missing = {name: value for name, value in final.items() if getattr(end, name) is None}
         ended = msgspec.structs.replace(end, **missing)

@@ -1,4 +1,4 @@
-"""Runs a shim: it stands in, records, compares or runs the real program, by the mode."""
+"""Runs a shim: the mode decides if it stands in, records, compares or runs the real program."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def run_recorder(
     """Record the real ``program``, found further along PATH, into ``target``.
 
     The program ends when this process ends, for any reason, and the recorder with it unless it is
-    saving already (``recording/io/lifeline.py``). When our caller ends, the recording ends as by
+    saving already (``recording/io/recorder.py``). When our caller ends, the recording ends as by
     SIGHUP.
     Our own streams that are not a terminal are closed, so that the caller sees the end of each
     when the program ends it.
@@ -309,7 +309,7 @@ def _record(
 
 
 def _side_to_replace(chosen: ChosenCassette) -> Side | None:
-    """The existing cassette; None if there is none, or it is invalid."""
+    """The existing cassette; None if it is missing or invalid."""
     try:
         return side_of(chosen.path, allow_unscrubbed=True) if chosen.exists else None
     except CassetteError:

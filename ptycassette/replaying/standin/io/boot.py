@@ -38,9 +38,9 @@ SMALL_FLAGS = {"--lenient", "--ignore-size"}
 
 
 class Handover:
-    """What start-up has done already.
+    """The work that start-up has already done.
 
-    ``written`` counts bytes of ``output.raw``; the digests of the files ``checked`` are right.
+    ``written`` counts bytes of ``output.raw``; the digests of the files in ``checked`` are right.
     """
 
     def __init__(self) -> None:

@@ -399,7 +399,7 @@ class DriverPort:
             self._pending[0] = (fd, data[done:])
 
     def _lose(self, fd: int) -> None:
-        """Drop a stream that nobody reads any more; others may still be read."""
+        """Drop a stream that has no reader any more; others may still be read."""
         self._lost.add(fd)
         self._pending = deque(item for item in self._pending if item[0] != fd)
 
@@ -563,7 +563,7 @@ FAILED = 125
 
 
 class Started(Protocol):
-    """What start-up already did (``boot.Handover``)."""
+    """The work that start-up already did (``boot.Handover``)."""
 
     written: int
     checked: frozenset[str]
@@ -807,7 +807,7 @@ def _size(rows: int, cols: int) -> Size:
 
 
 def _tell(report: StandinReport) -> None:
-    """Print what differs on a stderr that is not the terminal, where nobody asked for a report."""
+    """Print the differences on stderr, if it is not the terminal and no report was requested."""
     with suppress(OSError, ValueError):
         if not os.isatty(2):
             sys.stderr.write("".join(f"ptycassette: {line}\n" for line in report_lines(report)))

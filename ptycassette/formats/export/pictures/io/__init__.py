@@ -1,1 +1,1 @@
-"""Pictures and films as files: fonts, the formats, and ffmpeg."""
+"""Write pictures and films: fonts, file formats, and ffmpeg."""

@@ -1,9 +1,10 @@
-"""Glyphs from fonts, each in a box of whole cells, so that whatever font it is from lines up.
+"""Draw glyphs from fonts in boxes of whole cells, and write pictures and films.
 
 The font is JetBrains Mono from the package ``fontpkg-jetbrains-mono``, which the extra ``pictures``
-installs, so that a picture looks the same on every machine; or that of ``--font``. What it lacks is
-taken from the other fonts of ``--font``, then from fonts that fontconfig knows. What none has
-becomes a hollow box. Without any font Pillow's own one draws Latin, which then is not monospace.
+installs, so that a picture looks the same on every machine; or the first font of ``--font``.
+Missing characters come from the other fonts of ``--font``, then from fonts that fontconfig finds.
+A character that no font has becomes a hollow box. If there is no font at all, Pillow's own draws
+Latin, which then is not monospace.
 """
 
 from __future__ import annotations
@@ -41,18 +42,18 @@ from ptycassette.system.files.locks import temporary_folder
 from ptycassette.system.files.whole_file import write_whole
 from ptycassette.system.interpreter import program_of_ours
 
-# Fonts by name and by character, as fontconfig (``fc-match``) knows them, where it is there.
+# Find fonts by name and by character through fontconfig (``fc-match``), if it is installed.
 
 
 _FORMAT = "%{file}\\n%{index}\\n%{weight}\\n%{slant}\\n%{color}\\n%{family}\\n"
 _BOLD = 180
 """The weight that fontconfig calls demibold, and all above it."""
 _INDEX = 0xFFFF
-"""What is above are named instances of a variable font."""
+"""Higher bits select named instances of a variable font."""
 
 
 class FontFile(msgspec.Struct, frozen=True):
-    """A font in a file; ``coloured`` if it holds pictures."""
+    """A font in a file; ``coloured`` if it contains pictures."""
 
     path: str
     index: int = 0
@@ -62,7 +63,7 @@ class FontFile(msgspec.Struct, frozen=True):
 
 
 def named(name: str, *, bold: bool = False, italic: bool = False) -> FontFile | None:
-    """A file, or a family; None if there is none of that name, or no such weight in a file."""
+    """The font for a file or a family; None if it does not exist, or the file lacks the weight."""
     if Path(name).is_file():
         return None if bold or italic else FontFile(str(Path(name)), coloured=_holds_pictures(name))
     style = f":weight={200 if bold else 80}:slant={100 if italic else 0}"
@@ -72,13 +73,13 @@ def named(name: str, *, bold: bool = False, italic: bool = False) -> FontFile | 
     if bold or italic:
         return None
     try:
-        return FontFile(str(ImageFont.truetype(name).path))  # in the folders that Pillow knows
+        return FontFile(str(ImageFont.truetype(name).path))  # in the folders that Pillow searches
     except OSError:
         return None
 
 
 def with_character(char: str, *, picture: bool) -> FontFile | None:
-    """A font that has a character, the one that fontconfig thinks fits best."""
+    """A font with this character, the best match that fontconfig finds."""
     family = "emoji" if picture else "monospace"
     found = _matched(f"{family}:charset={ord(char):x}")
     return found[0] if found else None
@@ -86,7 +87,7 @@ def with_character(char: str, *, picture: bool) -> FontFile | None:
 
 @cache
 def _matched(pattern: str) -> tuple[FontFile, str] | None:
-    """The file that fontconfig names for a pattern, and its family."""
+    """The file and the family that fontconfig finds for a pattern."""
     program = program_of_ours("fc-match")
     if program is None:
         return None
@@ -107,7 +108,7 @@ def _matched(pattern: str) -> tuple[FontFile, str] | None:
 
 
 def _number(text: str) -> float:
-    """The weight of a variable font is a range, of which we take the beginning."""
+    """The weight as a number; a variable font has a range, of which the beginning is used."""
     return float(text.strip("[]").split(" ")[0] or 0)
 
 
@@ -116,7 +117,7 @@ def _escaped(name: str) -> str:
 
 
 def _holds_pictures(path: str) -> bool:
-    """Whether a file is a font of pictures: it has no outlines to scale."""
+    """Whether a font consists of pictures, without outlines to scale."""
     try:
         ImageFont.truetype(path, 15)
     except OSError:
@@ -125,25 +126,25 @@ def _holds_pictures(path: str) -> bool:
 
 
 FONT_SIZE = 15
-"""At which JetBrains Mono is 9 pixels wide, and needs no rounding."""
+"""At this size JetBrains Mono is 9 pixels wide, and needs no rounding."""
 _PACKAGE = "fontpkg_jetbrains_mono"
 _BITMAP_SIZES = (109, 136, 160, 128, 96)
-"""Of fonts that hold pictures: Noto Color Emoji has 109 or 136, Apple's has 160 and 96."""
+"""Sizes of picture fonts: Noto Color Emoji has 109 or 136, Apple's has 160 and 96."""
 _SLANT = 0.2
 _PICTURES = 0x1F000
 """Most characters from here on are emoji."""
 _JOINERS = "\u200c\u200d\ufe0e\ufe0f"
 _MOST_SEARCHES = 40
-"""Of fonts by character: fontconfig takes up to 50 ms for one."""
+"""The most searches for fonts by character; fontconfig takes up to 50 ms for one."""
 
 _Loaded = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
 class Font:
-    """A ``Typeface`` of files.
+    """A ``Typeface`` of font files.
 
     Args:
-        names: files or families, separated by commas; the first one is that of the text.
+        names: files or families, separated by commas; the first one draws the text.
         size: in pixels.
 
     Raises:
@@ -197,7 +198,7 @@ class Font:
         return mask
 
     def _drawn(self, font: _Loaded, text: str, width: int, height: int) -> Image.Image:
-        """In the middle of its cells, and made smaller where it would be wider."""
+        """Centred in its cells, and made smaller if it would be too wide."""
         shown = text.strip(_JOINERS) or text
         long = font.getlength(shown)
         if long > width + 1 and isinstance(font, ImageFont.FreeTypeFont):
@@ -210,7 +211,7 @@ class Font:
         return mask
 
     def _text_font(self, *, bold: bool, italic: bool) -> tuple[_Loaded, bool, bool]:
-        """The font of the text, and whether it is bold and italic by itself."""
+        """The font for text, and whether it has its own bold and italic faces."""
         found = self._texts.get((bold, italic))
         if found is None:
             found = self._texts[bold, italic] = self._find_text_font(bold=bold, italic=italic)
@@ -238,7 +239,7 @@ class Font:
         return ImageFont.load_default(self._size), False, False
 
     def _elsewhere(self, text: str, base: str) -> tuple[_Loaded, bool] | None:
-        """Another font that has a character, and whether it is coloured."""
+        """Another font with this character, and whether it is coloured."""
         if self._others is None:
             files = [named(name) for name in self._wanted[1:]]
             self._others = [file for file in files if file is not None]
@@ -265,7 +266,7 @@ class Font:
 
 
 def _packaged(*, italic: bool) -> str | None:
-    """The file of the packaged font; both weights are in it."""
+    """The file of the packaged font; it contains both weights."""
     spec = find_spec(_PACKAGE)
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         for file in (Path(folder) / "files").glob("*Italic*.ttf" if italic else "*Mono[[]*.ttf"):
@@ -293,12 +294,11 @@ def _loaded(file: FontFile, size: int) -> _Loaded:
 
 
 def _smaller(font: ImageFont.FreeTypeFont, size: int) -> ImageFont.FreeTypeFont:
-    """The same font of another size, which reads its file again."""
+    """The same font in another size; this reads its file again."""
     return font.font_variant(size=size)
 
 
 def _embolden(font: ImageFont.FreeTypeFont) -> None:
-    """Set the weight of a variable font."""
     try:
         names = [bytes(axis["name"] or b"").lower() for axis in font.get_variation_axes()]
     except OSError:
@@ -307,7 +307,7 @@ def _embolden(font: ImageFont.FreeTypeFont) -> None:
 
 
 def _has(font: _Loaded, char: str) -> bool:
-    """Whether a font has a character; if not, it draws the same as for U+FFFF, which is none."""
+    """Whether a font has a character; if not, it draws the same as for U+FFFF, a noncharacter."""
     if isinstance(font, ImageFont.ImageFont):
         return char.isascii()
     return bytes(font.getmask(char)) != bytes(font.getmask("\uffff"))
@@ -322,7 +322,7 @@ def _metrics(font: _Loaded, size: int) -> Metrics:
 
 
 def _picture(font: _Loaded, text: str, width: int, height: int) -> Image.Image:
-    """An emoji, as large as fits; of a sequence that the font does not join, the first one."""
+    """An emoji, as large as fits; only the first of a sequence that the font does not join."""
     if font.getlength(text) > 1.5 * font.getlength(text[0]):
         text = text[0]
     left, top, right, bottom = font.getbbox(text)
@@ -337,7 +337,7 @@ def _picture(font: _Loaded, text: str, width: int, height: int) -> Image.Image:
 
 
 def missing_text(font: Font) -> Iterator[str]:
-    """A line about characters that no font had, if there are any."""
+    """A line that lists the characters that no font has; nothing if there are none."""
     if font.missing:
         shown = " ".join(f"U+{ord(char):04X}" for char in sorted(font.missing)[:8])
         more = f" and {len(font.missing) - 8} more" if len(font.missing) > 8 else ""
@@ -353,7 +353,7 @@ def missing_text(font: Font) -> Iterator[str]:
 _NO_DISPOSAL = 1 << 2
 _TRANSPARENT = 1
 _SAME = [255] + [0] * 255
-"""From a difference to a mask of where there is none."""
+"""Turns a difference into a mask of the unchanged pixels."""
 
 
 def gif_pieces(
@@ -362,7 +362,7 @@ def gif_pieces(
     durations_us: Iterable[int],
     palette: bytes | None,
 ) -> Iterator[bytes]:
-    """The file in pieces; ``palette`` is the one of most patches, if there is such a one."""
+    """The GIF in pieces; ``palette`` is the palette of most patches, if there is one."""
     table = 0xF7 if palette else 0x70  # 256 colours of 8 bits
     yield b"GIF89a" + struct.pack("<HHBBB", *size, table, 0, 0) + (palette or b"")
     yield b"\x21\xff\x0bNETSCAPE2.0\x03\x01" + struct.pack("<H", 0) + b"\0"
@@ -381,7 +381,7 @@ def gif_pieces(
 
 
 def _numbered(patch: Patch) -> tuple[Image.Image, bytes]:
-    """A patch in numbers of a palette, without what does not change."""
+    """A patch in palette numbers, with unchanged pixels transparent."""
     image, before = patch.image, patch.before
     if patch.palette is None:  # more colours than a palette has
         few = image.quantize(UNCHANGED, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
@@ -405,7 +405,7 @@ def _numbered(patch: Patch) -> tuple[Image.Image, bytes]:
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _TRUE_COLOR = 2
 _DENOMINATORS = (1000, 100)
-"""Of delays, which are 16 bits: milliseconds up to 65 s, or else centiseconds."""
+"""The limit of delays, which have 16 bits: milliseconds up to 65 s, else centiseconds."""
 
 
 def png_file(patch: Patch) -> bytes:
@@ -425,9 +425,9 @@ def apng_pieces(
     *,
     level: int = 6,
 ) -> Iterator[bytes]:
-    """An animated PNG in pieces, for ever again, of patches in colours.
+    """An animated PNG that loops for ever, in pieces, from patches in true colours.
 
-    ``level`` is that of zlib: 1 is fast, 9 is small.
+    ``level`` is the compression level of zlib: 1 is fast, 9 is small.
     """
     yield _SIGNATURE + _chunk(b"IHDR", struct.pack(">IIBBBBB", *size, 8, _TRUE_COLOR, 0, 0, 0))
     yield _chunk(b"acTL", struct.pack(">II", len(durations_us), 0))
@@ -449,7 +449,7 @@ def apng_pieces(
 
 
 def _data(image: Image.Image, level: int) -> Iterator[bytes]:
-    """The compressed pixels, as Pillow makes them, in one piece."""
+    """The compressed pixels in one piece, as Pillow makes them."""
     made = io.BytesIO()
     image.save(made, "PNG", compress_level=level)
     data, at, found = made.getvalue(), len(_SIGNATURE), []
@@ -484,7 +484,7 @@ _COLORS = (
     "-vf", "scale=out_color_matrix=bt709:out_range=tv", "-colorspace", "bt709",
     "-color_primaries", "bt709", "-color_trc", "bt709", "-color_range", "tv",
 )  # fmt: skip
-"""What players expect of a video of this size; ffmpeg would take the colours of old television."""
+"""The colours that players expect at this size; ffmpeg's default is for old television."""
 _TIMES = ("-fps_mode", "vfr", "-enc_time_base", "1:1000")
 _PIECE = 1 << 20
 _TAIL_US = 100_000
@@ -497,7 +497,7 @@ def video_pieces(
 
     Raises:
         UsageError: ffmpeg is not installed, or was built without the codec.
-        StorageError: there is no room for the film in the temporary folder.
+        StorageError: the temporary folder has no room for the film.
     """
     program = program_of_ours("ffmpeg")
     if program is None:
@@ -526,7 +526,7 @@ def video_pieces(
 
 
 def _animation(painter: Painter, durations_us: list[int]) -> Iterator[bytes]:
-    """The animated PNG, with the last frame once more at its end, so that it stays that long."""
+    """The animated PNG, with its last frame repeated at the end, so that it stays visible."""
     *most, last = durations_us
     shown = [*most, last - _TAIL_US, _TAIL_US]
     return apng_pieces(painter.size, _held(painter.patches()), shown, level=1)
@@ -568,7 +568,7 @@ _LONGEST_MS = (1 << 24) - 1
 def webp_pieces(
     size: tuple[int, int], patches: Iterable[Patch], durations_us: Iterable[int]
 ) -> Iterator[bytes]:
-    """The file in pieces, of patches in colours that begin and end at even pixels."""
+    """The WebP in pieces, from patches in true colours that begin and end at even pixels."""
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as waiting:
         t_us = 0
         for patch, duration_us in zip(patches, durations_us, strict=True):
@@ -590,7 +590,7 @@ def webp_pieces(
 
 
 def _pixels(image: Image.Image) -> bytes:
-    """The chunks of a still WebP, without the file around them."""
+    """The chunks of a still WebP, without the file header."""
     made = io.BytesIO()
     image.save(made, "WEBP", lossless=True, quality=50, method=1)
     return made.getvalue()[12:]
@@ -608,7 +608,7 @@ LAST_US = 1 << 62
 
 
 class Pieces:
-    """A file in pieces, and ``notes`` for whoever asked for it, once it is made."""
+    """A file in pieces; read ``notes`` after it is complete."""
 
     def __init__(self, pieces: Callable[[], Iterator[bytes]], font: Font) -> None:
         self._pieces = pieces
@@ -620,7 +620,7 @@ class Pieces:
 
     @property
     def notes(self) -> list[str]:
-        """What could not be drawn."""
+        """Warnings about parts that could not be drawn."""
         return list(missing_text(self._font))
 
 
@@ -642,21 +642,21 @@ def recording_film(  # noqa: PLR0913 - as many as there are options
     Args:
         kind: ``gif``, ``webp``, ``apng``, ``mp4`` or ``webm``.
         source: the recording.
-        idle_limit: no pause longer than this, in seconds; 2 when None.
+        idle_limit: the longest pause in seconds; None for the recording's own limit, else 2.
         theme: ``dark`` or ``light``.
-        speed: so many times as fast as recorded.
-        start: from this moment on, in seconds.
-        end: until this moment.
-        caption: below the screen, what was typed.
+        speed: how many times faster than recorded.
+        start: the beginning, in seconds.
+        end: the end, in seconds.
+        caption: show the typed text below the screen.
         font: files or families of fonts, separated by commas.
         font_size: in pixels.
 
     Raises:
-        UsageError: there is nothing to draw, the picture would be too large, a font or ffmpeg is
-            not there.
+        UsageError: there is nothing to draw, the picture would be too large, or a font or ffmpeg is
+            missing.
     """
     typeface = Font(font, font_size)
-    pace = pace_of(idle_limit=idle_limit, speed=speed, start=start, end=end)
+    pace = pace_of(source.manifest, idle_limit=idle_limit, speed=speed, start=start, end=end)
     reel = reel_of(source, pace, typeface.metrics, caption=caption)
     painter = Painter(
         reel,
@@ -701,7 +701,7 @@ def recording_png(
 ) -> Pieces:
     """The last screen of a recording, or that at ``end``, as a PNG; see ``recording_film``."""
     typeface = Font(font, font_size)
-    pace = pace_of(idle_limit=None, speed=None, start=end, end=end)
+    pace = pace_of(source.manifest, idle_limit=None, speed=None, start=end, end=end)
     if end is None:
         pace = msgspec.structs.replace(pace, start_us=LAST_US)
     reel = reel_of(source, pace, typeface.metrics, caption=caption)
@@ -715,7 +715,7 @@ def screen_png(screen: Screen) -> bytes:
 
 
 def _png(reel: Reel, typeface: Font, theme: Theme) -> bytes:
-    """In one palette if that is exact, and in colours otherwise."""
+    """With one palette if that is exact, else in true colours."""
     painter = Painter(reel, typeface, theme, palettes=True)
     (patch,) = painter.patches()
     if not painter.is_exact:
