@@ -3,7 +3,8 @@
 Commands are measured beside an interpreter that imports click. A run of pytest with one empty test,
 and ones with one ``use`` or ``use_tape``, are measured beside a run without the plugin. For these
 the processor time counts. Plugins of others are left out, and nothing compiled is written, as in
-most containers.
+most containers. The first and the second replayed body of a process are measured beside the same
+call of the OpenAI SDK to a transport that answers at once; each makes a client.
 Measure it in an installed copy as well: pytest rewrites what an installed plugin loads.
 """
 
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.measuring import Report, alternate, machine, run
@@ -55,6 +57,63 @@ def look_up(word): return [word]
 def test_it():
     assert look_up("milk") == ["milk"]
 """
+
+SDK = """
+import json, sys, time
+import openai, httpx
+from ptycassette import use_tape
+
+def asked(**options):
+    client = openai.OpenAI(base_url="http://127.0.0.1:9/v1", api_key="made-up", **options)
+    client.chat.completions.create(model="m", messages=[{"role": "user", "content": "milk"}])
+
+def answered(request):
+    message = {"role": "assistant", "content": "yes"}
+    choices = [{"index": 0, "finish_reason": "stop", "message": message}]
+    answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
+    data = json.dumps({**answer, "choices": choices}).encode()
+    kind = {"content-type": "application/json"}
+    return httpx.Response(200, headers=kind, stream=httpx.ByteStream(data))
+
+def bare():
+    asked(http_client=httpx.Client(transport=httpx.MockTransport(answered)))
+
+def replayed():
+    with use_tape("sdk.cassette"):
+        asked()
+
+def timed(body):
+    start = time.perf_counter()
+    body()
+    return time.perf_counter() - start
+"""
+
+
+def body(folder: Path, code: str) -> Callable[[], float]:
+    """Runs an interpreter with the SDK; returns the seconds that ``code`` has for one body."""
+
+    def run() -> float:
+        command = [sys.executable, "-c", f"{SDK}\nprint({code})"]
+        done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, check=True)
+        return float(done.stdout.split()[-1])
+
+    return run
+
+
+def first_bodies(report: Report, folder: Path, runs: int) -> None:
+    """Add the first replayed bodies with an SDK."""
+    if find_spec("openai") is None:
+        report.notes.append("the OpenAI SDK is not installed: no replayed bodies were measured")
+        return
+    recording = f"{SDK}\nwith use_tape('sdk.cassette', mode='record'): bare()"
+    subprocess.run([sys.executable, "-c", recording], cwd=folder, check=True)
+    contenders = {
+        "the SDK alone, first call": body(folder, "timed(bare)"),
+        "use_tape, first body": body(folder, "timed(replayed)"),
+        "use_tape, second body": body(folder, "(timed(replayed), timed(replayed))[1]"),
+    }
+    times = alternate(contenders, runs)
+    report.add("a replayed body", "ms", times, base="the SDK alone, first call", scale=1000)
 
 
 def tested(folder: Path, test: str, *words: str) -> Callable[[], float]:
@@ -107,7 +166,8 @@ def measure(*, quick: bool = False) -> Report:
             "pytest, a test with one use_tape": tested(folder, "test_tape.py", *plugin),
         }
         times = alternate(runs, 3 if quick else 15)
-    report.add("pytest", "ms", times, base="pytest without us, an empty test", scale=1000)
+        report.add("pytest", "ms", times, base="pytest without us, an empty test", scale=1000)
+        first_bodies(report, folder, 3 if quick else 15)
     return report
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ptycassette import Cursor, FrameRecord, OutputRecord, open_cassette
+from ptycassette import open_cassette
 from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.model.records import (
     ExitStatus,
@@ -23,6 +23,7 @@ from ptycassette.model.screen import Size
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.system.clock import random_id
 from ptycassette.testing import manifest_of
+from ptycassette.viewing import Cursor, FrameRecord, OutputRecord
 
 __all__ = ["PAUSE_US", "make_cassette", "make_large"]
 

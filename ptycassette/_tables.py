@@ -38,7 +38,7 @@ def package_table(package: str, name: str) -> dict[str, Any]:
 
 
 def table_of(text: str) -> dict[str, Any]:
-    """The table that a text in TOML stands for.
+    """Parse a text in TOML.
 
     Raises:
         msgspec.DecodeError: it is not TOML.
@@ -59,6 +59,6 @@ def made_table(text: str) -> dict[str, Any] | None:
 def _made() -> dict[str, msgspec.Raw]:
     try:
         text = package_text("ptycassette", TABLES)
-    except OSError:  # a checkout has none
+    except OSError:  # a checkout has no tables
         return {}
     return msgspec.json.decode(text, type=resolved(dict[str, msgspec.Raw]))

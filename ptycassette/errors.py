@@ -2,7 +2,7 @@
 
 ::
 
-    CassetteError                      exit status 125 unless a subclass says otherwise
+    CassetteError                      exit status 125 unless a subclass has its own
     |- UsageError                   2  the call is wrong: an option, a mode, a script
     |- NotFoundError                3  nothing there
     |- UnreadableError              3  it is there, but the system refuses to hand it over
@@ -18,19 +18,19 @@
     |  |- SequenceError                seq is not contiguous from 1 over all streams
     |  |- TimeError                    t_ms goes back
     |  |- TruncatedError               the last line of a stream is cut off
-    |  |- RecordError                  a record in the middle is not what the format says
+    |  |- RecordError                  a record in the middle breaks the format
     |  |- LimitError                   larger, longer or deeper than a reader accepts
     |  |- TapeError                    the model traffic does not fit its bodies or its events
     |  |- UnscrubbedError              recorded without scrubbing, and the caller did not allow that
     |  '- DiagnosticError              a diagnostic directory of a failed run, never a cassette
-    |- PinError                     4  what the caller pins is not met
+    |- PinError                     4  the caller's pins do not match
     |  |- IdPinError                   expected another id
     |  |- DigestPinError               expected another digest
     |  |- EmulatorMissingError         required an emulator, the manifest names none
     |  '- EmulatorPinError             required another emulator or version
-    |- SealError                    7  a seal that was asked for is not one that is trusted
-    |  |- UnsealedError                there is none
-    |  |- TamperedError                something is not what was sealed, or the seal is damaged
+    |- SealError                    7  the cassette has no trusted seal
+    |  |- UnsealedError                the cassette has no seal
+    |  |- TamperedError                a file differs from the sealed one, or the seal is damaged
     |  '- UntrustedError               sealed with a key that is not trusted for it
     |- JournalError                 4  a journal that cannot be read
     |- RefusedError                 6  refused on purpose
@@ -46,7 +46,7 @@
     |  |- SpawnError                   the program could not be started (126 or 127)
     |  |- SessionClosedError           the session is over
     |  '- WaitTimeoutError             a wait on the screen ran out of time; shows the screen
-    |- DivergenceError              1  what the driver did is not what the recording holds
+    |- DivergenceError              1  the driver did not follow the recording
     '- StorageError               125  the disk refused: full, failing, or gone
 
 Misuse of the Python API (wrong types, impossible values) raises the builtin
@@ -106,7 +106,7 @@ __all__ = [
 
 
 def _printable(text: str) -> str:
-    """``text`` with escapes for what acts on a terminal or hides: errors end up in test reports."""
+    """``text`` with control and invisible characters escaped: errors end up in test reports."""
     return "".join(
         char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text
     )
@@ -224,7 +224,7 @@ class DiagnosticError(InvalidCassetteError):
 
 
 class PinError(CassetteError):
-    """What the caller pins is not met."""
+    """The caller's pins do not match."""
 
     exit_status = 4
 
@@ -246,7 +246,7 @@ class EmulatorPinError(PinError):
 
 
 class SealError(CassetteError):
-    """A seal that was asked for is not one that is trusted."""
+    """The cassette has no trusted seal."""
 
     exit_status = 7
 
@@ -308,13 +308,13 @@ class SessionError(CassetteError):
 
 
 class RunFailedError(SessionError):
-    """The run must not become a cassette; a diagnostic directory says more.
+    """The run must not become a cassette; a diagnostic directory has the details.
 
     Args:
-        message: what failed.
-        stage: ``run`` (a timeout, or an exception of whoever drove it), ``final``
-            (the journal ends before the program did) or ``output`` (there is
-            neither output nor an end).
+        message: the failure.
+        stage: ``run`` (a timeout, or an exception of its driver), ``final``
+            (the journal ends before the program did) or ``output`` (it has neither output nor an
+            end).
     """
 
     def __init__(

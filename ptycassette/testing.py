@@ -132,7 +132,7 @@ class ManualClock:
         self._wall += timedelta(seconds=seconds)
 
     def sleep(self, seconds: float) -> None:
-        """Advance instead of waiting; ``slept`` keeps what was asked for."""
+        """Advance instead of waiting; ``slept`` keeps the requested times."""
         self.slept.append(seconds)
         self.advance(max(0.0, seconds))
 
@@ -162,7 +162,6 @@ def events_of(*items: JournalEvent | FrameRecord) -> list[Event]:
 
 
 def _event_of(seq: int, item: JournalEvent | FrameRecord, offset: int) -> Event:
-    """One item as the event that a reader would give."""
     if isinstance(item, FrameRecord):
         t_us = moment_us(item)
         return Event(seq, t_us, "frame", msgspec.structs.replace(item, seq=seq))
@@ -212,7 +211,7 @@ def write_cassette(
 ) -> Manifest:
     """Publish a cassette of ``items`` (see ``events_of``) at ``target``; return its manifest.
 
-    A ``Finished`` is put at the end when there is none.
+    A ``Finished`` is added at the end if missing.
     """
     events = events_of(*items)
     if not events or events[-1].kind != "final":

@@ -111,7 +111,7 @@ class ChunkCoverage:
 
 
 def chunk_fault(record: OutputRecord, found: str, place: str) -> ChunkError:
-    """The error for a chunk whose digest is ``found`` instead of what its record says."""
+    """The error for a chunk whose digest is ``found`` instead of the one in its record."""
     return ChunkError(
         f"the sha256 of the chunk at {record.offset} is {found}, "
         f"but its record has {visible(record.sha256 or '', limit=80)}",

@@ -32,9 +32,9 @@ class LineReader(Generic[R]):
     """Decodes one stream.
 
     Args:
-        codec: what the lines are.
-        place: what errors call the file.
-        limits: what is accepted.
+        codec: decodes the lines.
+        place: the file's name in errors.
+        limits: the limits of a line.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class LineReader(Generic[R]):
 
     @property
     def sha256(self) -> str:
-        """The digest of all that was fed."""
+        """The digest of all blocks so far."""
         return self._hash.hexdigest()
 
     def feed(self, block: bytes) -> Batch[R]:
         """Take the next block; returns the records that it completes, possibly none.
 
         Raises:
-            RecordError: a line is not what the format says.
+            RecordError: a line breaks the format.
             LimitError: a line is too long, holds too many values or nests too deep.
         """
         self._hash.update(block)
@@ -129,7 +129,7 @@ class LineReader(Generic[R]):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """A stream to merge: ``place`` is what errors call it; its batches come in file order."""
+    """A stream to merge: ``place`` is its name in errors; its batches come in file order."""
 
     place: str
     batches: Iterator[Batch[Any]]
@@ -157,7 +157,7 @@ class _Head:
         self.refill()
 
     def refill(self) -> None:
-        """Load the next batch that is not empty, or none at the end."""
+        """Load the next batch that is not empty, if there is one."""
         for batch in self.source:
             if batch.records:
                 self.records, self.position = batch.records, 0
@@ -224,7 +224,7 @@ def _next_of_others(heads: Sequence[_Head], head: _Head) -> int | None:
 
 
 def _complain(heads: Sequence[_Head], expected: int) -> None:
-    """Raise for the first record that is left, if one is."""
+    """Raise for the first remaining record, if there is one."""
     left = [head for head in heads if head.records]
     if not left:
         return

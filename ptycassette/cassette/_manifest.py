@@ -1,21 +1,20 @@
-"""``manifest.json``, both ways.
+"""Read and write ``manifest.json``.
 
-The rules, in the order in which they are checked; each has its own error:
+A reader checks these rules in this order; each has its own error:
 
-1. it is JSON at all, in bounds (``ManifestError``, ``LimitError``);
-2. ``version`` is there and known (``VersionError``), before anything else is
-   looked at, so that a newer cassette is called newer and not broken;
+1. it is JSON, within the limits (``ManifestError``, ``LimitError``);
+2. ``version`` exists and is known (``VersionError``): checked before the rest, so that a newer
+   cassette is reported as newer and not as broken;
 3. it is strict JSON (``ManifestError``);
-4. if the caller requires an emulator, one is named (``EmulatorMissingError``);
-5. ``id``, then ``content_digest.sha256``, then ``terminal.emulator``, then
-   ``timing.resolution_ms`` are there and make sense (``ManifestError``);
-6. every other field that must be there is, and has its type; times are times
-   (``ManifestError``);
-7. ``required_features`` names nothing unknown (``RequiredFeatureError``);
+4. if the caller requires an emulator, the manifest names one (``EmulatorMissingError``);
+5. ``id``, ``content_digest.sha256``, ``terminal.emulator`` and ``timing.resolution_ms``, in this
+   order, exist and are valid (``ManifestError``);
+6. every other required field exists and has its type; times are times (``ManifestError``);
+7. ``required_features`` has no unknown name (``RequiredFeatureError``);
 8. ``optional.artifacts`` is well formed (``ManifestError``);
-9. the caller's pins (see ``_pins``).
+9. the caller's pins hold (see ``_pins``).
 
-What must exist as files, and what the files hold, comes after that.
+Checks of the files and their content come after that.
 """
 
 from __future__ import annotations
@@ -141,8 +140,8 @@ def is_time(text: str) -> bool:
 class ManifestPage(msgspec.Struct, frozen=True):
     """A valid manifest.
 
-    ``document`` is the whole JSON object, unknown fields included, for whoever
-    writes it again. ``artifacts`` is None when the cassette is not pinned.
+    ``document`` is the whole JSON object, unknown fields included, for code that writes it again.
+    ``artifacts`` is None when the cassette is not pinned.
     """
 
     manifest: Manifest
@@ -222,8 +221,6 @@ def peek_version(data: bytes, *, where: str = MANIFEST, limits: Limits = DEFAULT
 
 
 def _check_essentials(document: dict[str, Any], where: str) -> None:
-    """Check rule 5, field by field."""
-
     def field(*path: str) -> Any:
         value: Any = document
         for key in path:

@@ -1,7 +1,7 @@
-r"""What git and other tools do to the files of a cassette, how to know it, and the way back.
+r"""How git and other tools damage the files of a cassette, how to detect it, and how to repair it.
 
 =====================  =====================================================  ================
-what                   how it is known                                        the way back
+damage                 how it is detected                                     repair
 =====================  =====================================================  ================
 CRs removed            the digest fits with CRs put back                      the same
 CRs added              the digest fits without them                           the same
@@ -15,8 +15,8 @@ conflict markers       its lines                                              ta
 =====================  =====================================================  ================
 
 Nothing is guessed: bytes count as restored only if they have the pinned digest. Line ends of
-``output.raw`` may be mixed, so that each could have had a CR or not; there the digests of the
-chunks are found one after the other.
+``output.raw`` may be mixed, so that each could have had a CR or not; there the chunks are matched
+with their digests one after the other.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ Fits = Callable[[bytes], bool]
 
 
 class Unfetched(msgspec.Struct, frozen=True):
-    """A pointer that stands for the file: what it is, and the command that fetches the file."""
+    """A pointer in place of the file: its kind, and the command that fetches the file."""
 
     what: str
     command: str
 
 
 def unfetched(head: bytes, *, size: int) -> Unfetched | None:
-    """The pointer that a file is; None if it is none.
+    """The pointer in a file; None if the file is no pointer.
 
     The forms are those of git-lfs (docs/spec.md: a first line ``version URL``) and of git-annex
     (unlocked files: a path with ``/annex/objects/``).
@@ -103,12 +103,12 @@ def conflict_line(data: bytes, *, is_json: bool) -> int | None:
 
 
 def undone(data: bytes, *, size: int | None, fits: Fits) -> tuple[bytes, str] | None:
-    """The bytes that a file had, and what was changed; None if no known change explains it.
+    """The original bytes of a file, and the change; None if no known change explains it.
 
     Args:
-        data: what the file is now.
-        size: how long it was, None if that is not known.
-        fits: whether bytes are those that were recorded.
+        data: the current bytes of the file.
+        size: the original length, None if that is not known.
+        fits: whether bytes are the recorded ones.
     """
     for encoded, first in _encodings(data):
         for ended, second in _line_ends(encoded, size):
@@ -187,8 +187,8 @@ def undone_output(
         one.offset + one.length == other.offset for one, other in pairwise(chunks)
     ):
         return None
-    # One CR is taken from each line end. Each had none then, one, or two (CR CR LF: a program that
-    # writes CR LF to a terminal that adds a CR).
+    # One CR is taken from each line end. Each then had none, one, or two (CR CR LF: a program wrote
+    # CR LF to a terminal that adds a CR).
     whole = _Pieces(data.replace(b"\r\n", b"\n"), effort).put_together(chunks)
     return (whole, LINE_ENDS_MIXED) if whole is not None and fits(whole) else None
 

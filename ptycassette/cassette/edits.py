@@ -1,4 +1,4 @@
-"""What a manifest says of where its recording comes from: an edit, or a block of ``use_tape``."""
+"""The manifest fields on the origin of a recording: an edit, or a block of ``use_tape``."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def refuse_in_process(manifest: Manifest, where: object) -> None:
 
 
 def edits_of(manifest: Manifest) -> tuple[str, ...]:
-    """The names of the edits, the first one first; empty for a recording as it was made.
+    """The names of the edits, the first one first; empty for a recording that was not edited.
 
-    What is not a list of edits, in a cassette that somebody else made, is none.
+    A field of another form, in a cassette that another tool made, counts as empty.
     """
     said = (manifest.optional or {}).get(EDITED_KEY)
     if not isinstance(said, list):
@@ -44,15 +44,15 @@ def edits_of(manifest: Manifest) -> tuple[str, ...]:
 
 
 def without_old_digests(value: Any) -> Any:
-    """What a document keeps when content was removed from its recording.
+    """The part of a document that stays when content was removed from its recording.
 
-    A digest of the content as it was lets a reader check guesses about what was removed: a
-    six-digit number is found in a second. Every member that is a SHA-256 is therefore left out,
-    at any depth, and so are manifests of earlier forms.
+    A digest of the old content lets a reader check guesses about the removed part: a six-digit
+    number is found in a second. So every member that is a SHA-256 is left out, at any depth, and
+    so are manifests of earlier forms.
 
     Args:
-        value: JSON that describes where a recording comes from (``optional.edited``,
-            ``optional.imported``, ``metadata.fork``).
+        value: JSON on the origin of a recording (``optional.edited``, ``optional.imported``,
+            ``metadata.fork``).
     """
     if isinstance(value, Mapping):
         return {

@@ -54,7 +54,7 @@ def frame_of(
 
 
 def _painted(event: Output) -> bytes:
-    """As ``painted_bytes`` of the record that it becomes."""
+    """Like ``painted_bytes`` of the resulting record."""
     return event.data if event.stream is None else painted_lines(event.data)
 
 
@@ -65,7 +65,7 @@ _REPAINTED_ROWS = 2
 
 
 def _size_of(frame: FrameRecord) -> int:
-    """About how many bytes the line of a frame takes."""
+    """The approximate length in bytes of a frame's line."""
     text = sum(len(row.encode(errors="replace")) + _ROW_BYTES for row in frame.text)
     runs = [run for row in {*(frame.styles or ())} for run in row]
     styles = {run.style for run in runs}
@@ -73,7 +73,7 @@ def _size_of(frame: FrameRecord) -> int:
 
 
 def _is_repaint(before: FrameRecord | None, frame: FrameRecord) -> bool:
-    """Whether only a row or two have another text than ``before``: a spinner, a clock, a key."""
+    """Whether the text of at most two rows differs from ``before``: a spinner, a clock, a key."""
     if before is None or len(before.text) != len(frame.text):
         return False
     changed = sum(was != now for was, now in zip(before.text, frame.text, strict=True))
@@ -108,9 +108,10 @@ class FrameMaker:
         Args:
             event: the event, with its output masked.
             following: the one after it, None after the last.
-            t_ms: the moment that the frame is stamped with.
-            seq: the number that the frame gets if there is one.
-            screen: an emulator that stands right after the event; used where there is no own.
+            t_ms: the time of the frame.
+            seq: the number of the frame, if one is due.
+            screen: an emulator in its state right after the event; used if the maker has none of
+                its own.
         """
         own = self._emulator
         emulator = own or screen

@@ -1,4 +1,4 @@
-"""Framed records: how journals lie on disk while they are written, and how damage is told apart.
+"""Framed records: the form of journals on disk while they are written, and the kinds of damage.
 
 Layout, all numbers little-endian::
 
@@ -7,8 +7,8 @@ Layout, all numbers little-endian::
 
 ``mark`` starts every record; ``index`` counts records from 0; ``crc`` is the
 CRC-32 of the record without the ``crc`` field itself, seeded with the salt.
-Record 0 is the head. The last byte of ``magic`` is the version. What kinds there are, and what
-their bodies hold, is up to the journal: of a session (``recording/_journal_codec.py``), of a tape
+Record 0 is the head. The last byte of ``magic`` is the version. Each journal defines its kinds and
+their bodies: that of a session (``recording/_journal_codec.py``), of a tape
 (``tape/journal_codec.py``).
 
 A crash can only cut the file off, or leave blocks of its end unwritten: the
@@ -38,8 +38,8 @@ MAX_RECORD_BYTES = 16 << 20
 _HEAD = struct.Struct("<4sIIQB")
 _CRC = struct.Struct("<I")
 _WHOLE_HEAD = struct.Struct("<4sIIQBI")
-# What looks like a record behind damage is hashed before it is believed. A file made of nothing
-# but such looks would take for ever: after so many bytes it is called damaged.
+# Bytes after damage that look like a record are hashed first. A file full of such bytes would take
+# forever: after this many bytes it counts as damaged.
 _MAX_HASHED = 128 << 20
 
 _RECORD_OVERHEAD = _HEAD.size + _CRC.size
@@ -66,7 +66,7 @@ class RecordEncoder:
         """Of the next record."""
 
     def preamble(self) -> bytes:
-        """What stands before the first record."""
+        """The bytes before the first record."""
         return self._magic + _CRC.pack(self.salt)
 
     def record(self, t_us: int, kind: int, body: bytes) -> bytes:
@@ -118,7 +118,7 @@ class RecordDecoder(ABC, Generic[T]):
 
     @abstractmethod
     def events(self, t_us: int, kind: int, body: bytes) -> Sequence[T]:
-        """What a record that is not the head holds.
+        """The events of a record other than the head.
 
         Raises:
             ValueError, RecursionError, struct.error, JournalError: it cannot be understood.
@@ -226,9 +226,9 @@ class RecordDecoder(ABC, Generic[T]):
         return ()
 
     def _record_at(self, at: int, low: int, high: int) -> tuple[int, bool] | None:
-        """The length of the record at ``at``, and whether it is complete; None if there is none.
+        """The length of the record at ``at``, and whether it is complete; None without a record.
 
-        Of an incomplete record only the mark and the index are checked.
+        If it is incomplete, only the mark and the index are checked.
         """
         mark, index, length, _, _ = _HEAD.unpack_from(self._buffer, at)
         if mark != MARK or not low <= index <= high or length > MAX_RECORD_BYTES:

@@ -38,7 +38,7 @@ def age_text(age: timedelta) -> str:
 
 
 def recorded_when(manifest: Manifest) -> datetime | None:
-    """When the recording was made; None when the manifest says no time, or one without a zone."""
+    """When the recording was made; None if the manifest has no time, or one without a zone."""
     try:
         when = datetime.fromisoformat(
             manifest.harness.captured_at or manifest.provenance.recorded_at

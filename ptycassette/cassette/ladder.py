@@ -1,16 +1,15 @@
 """The forms that a cassette can have, oldest first, and the step from each to the next.
 
 =================  ============================================================================
-form               what it is
+form               meaning
 =================  ============================================================================
 ``reference``      version 1 as the reference implementation writes it: ``output.raw`` is pinned
 ``ptycassette-1``  version 1 with every file and the manifest pinned (``FORMAT.md`` section 8)
 =================  ============================================================================
 
-A reader reads both. A new form is one entry of ``LADDER``: what tells it apart, how a manifest
-becomes one of that form, and how it becomes one of the form below again. A step changes the
-manifest alone; what it changes it must give back byte for byte, so the manifest of before is kept
-in ``optional.migrated``.
+A reader reads both. A new form is one entry of ``LADDER``: a test that recognises it, the step up
+from the form below, and the step back down. A step changes only the manifest. The step back must
+restore it byte for byte, so the old manifest is kept in ``optional.migrated``.
 """
 
 from __future__ import annotations
@@ -138,13 +137,13 @@ def descended(data: bytes, *, to: str, where: str = MANIFEST) -> bytes:
 
 
 def migrated_by(data: bytes) -> str:
-    """What the manifest says of who migrated it last; empty if nobody did."""
+    """The name of the last migrator in the manifest; empty if it was not migrated."""
     steps = _steps(decode_manifest(data).manifest.optional or {})
     return str(steps[-1].get("by", "")) if steps else ""
 
 
 def _steps(optional: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The steps that were made, the first one first; none where they are not well formed."""
+    """The recorded steps, the first one first; empty if they are not well formed."""
     steps = optional.get(MIGRATED_KEY)
     good = isinstance(steps, list) and all(
         isinstance(step, dict)

@@ -106,7 +106,7 @@ _LITTER = re.compile(
 def is_litter(name: str) -> bool:
     """Whether a file was put beside others by a file manager, an editor or a file system.
 
-    Readers ignore it: it says nothing about the recording. ``verify`` names it, ``verify-scrub``
+    Readers ignore it: it is no part of the recording. ``verify`` lists it, ``verify-scrub``
     searches it.
     """
     return _LITTER.fullmatch(name) is not None
@@ -276,15 +276,19 @@ class Spelling(Protocol[R]):
 
     @property
     def struct(self) -> type[msgspec.Struct]:
-        """What a line decodes to."""
+        """The type that a line decodes to."""
         ...
 
     def line_of(self, record: R) -> msgspec.Struct:
-        """What the line of ``record`` holds."""
+        """The line of ``record``."""
         ...
 
     def record_of(self, line: Any, limits: Limits) -> R:
-        """The record. Raises ``ValueError`` with the reason where there is none."""
+        """The record of a line.
+
+        Raises:
+            ValueError: the line holds no valid record; the message is the reason.
+        """
         ...
 
 
@@ -295,11 +299,11 @@ class RecordCodec(Generic[R]):
         name: the file.
         kind: the kind of its events.
         struct: the class of its records.
-        fault: says what is wrong with a record beyond the types of its
-            fields, or None; must be cheap, it sees every record.
+        fault: returns the problem with a record beyond the types of its fields, or None; must be
+            cheap, because it sees every record.
         untyped: takes from a record the field that holds any JSON, or None.
         forbidden: keys that no line may have, although unknown ones are ignored.
-        spelling: how a line spells its records, where that is not field by field.
+        spelling: how a line spells its record, if not field by field.
     """
 
     def __init__(
@@ -365,7 +369,7 @@ class RecordCodec(Generic[R]):
             limits: what is accepted.
 
         Raises:
-            RecordError: a line is not what the format says; it names the line.
+            RecordError: a line breaks the format; the error names the line.
             LimitError: a line holds too many values or nests too deep.
         """
         place = place or self.name
@@ -398,10 +402,10 @@ class RecordCodec(Generic[R]):
         ]
 
     def decode_line(self, line: bytes, *, number: int, place: str, limits: Limits) -> R:
-        """The record of one line (without its newline), read with all strictness.
+        """The record of one line (without its newline), checked strictly.
 
         Raises:
-            RecordError: the line is not what the format says.
+            RecordError: the line breaks the format.
             LimitError: it nests too deep.
         """
         where = f"{place} line {number}"
@@ -422,7 +426,6 @@ class RecordCodec(Generic[R]):
         return record
 
     def _read(self, line: Any, where: str, limits: Limits) -> R:
-        """The record that a decoded line spells."""
         if self._spelling is None:
             return cast("R", line)
         try:
@@ -443,7 +446,7 @@ def _where(place: str, number: int, record: StreamRecord | TapeEntry | Any) -> s
 
 
 def check_stamp(record: Any) -> str | None:
-    """What is wrong with ``seq``, ``t_ms`` and ``t_us``, or None."""
+    """The problem with ``seq``, ``t_ms`` and ``t_us``, or None."""
     if not 1 <= record.seq <= INT64_MAX:
         return f"seq {record.seq} is not between 1 and 2^63-1"
     if not 0 <= record.t_ms <= INT64_MAX:
@@ -471,7 +474,7 @@ def _input_fault(record: InputRecord) -> str | None:
 
 
 def _output_fault(record: OutputRecord) -> str | None:
-    # One comparison for what nearly all records are; there may be millions of them.
+    # One comparison for the form of nearly all records; there may be millions of them.
     if record.t_us is None or 0 <= record.t_us <= INT64_MAX:  # noqa: SIM102 - reads better apart
         if (
             0 < record.seq <= INT64_MAX
@@ -589,7 +592,7 @@ def decode_document(
     """Decode the record in a file.
 
     Raises:
-        RecordError: it is not what the format says.
+        RecordError: it breaks the format.
         LimitError: it is too large, or nested too deep.
     """
     value = parse_document(data, where=where, limits=limits)
@@ -699,7 +702,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
 
 class Artifact(msgspec.Struct, frozen=True):
-    """What pins one file: SHA-256 in hexadecimal, and the length in bytes."""
+    """The pin of one file: SHA-256 in hexadecimal, and the length in bytes."""
 
     sha256: str
     bytes: int

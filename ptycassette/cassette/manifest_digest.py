@@ -53,7 +53,7 @@ def canonical_json(value: Any) -> bytes:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether msgspec writes it as it is to be: with keys of text, and without fractions."""
+    """Whether msgspec already writes it in the right form: text keys, and no fractions."""
     level = [value]
     while level:
         if not _PLAIN.issuperset(map(type, level)):
@@ -112,7 +112,7 @@ def _number(value: float) -> str:
         return "0"
     sign, numerals, exponent = decimal.normalize().as_tuple()
     digits = "".join(map(str, numerals))
-    point = len(digits) + int(exponent)  # where the decimal point stands among the digits
+    point = len(digits) + int(exponent)  # the place of the decimal point among the digits
     if len(digits) <= point <= _FIXED_DIGITS:
         text = digits.ljust(point, "0")
     elif 0 < point <= _FIXED_DIGITS:
@@ -169,8 +169,8 @@ def check_manifest_digest(manifest: Manifest, *, where: str = MANIFEST) -> None:
     Raises:
         ManifestError: the digest or the artifacts are promised but missing,
             or the digest is malformed.
-        DigestError: the manifest is not what its digest says, or ``optional`` holds
-            what it does not cover.
+        DigestError: the manifest does not match its digest, or ``optional`` holds fields that the
+            digest does not cover.
     """
     optional = manifest.optional or {}
     if manifest.provenance.contract_version == CONTRACT:

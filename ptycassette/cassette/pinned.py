@@ -1,7 +1,7 @@
-"""Whether the files of a directory are those that its manifest pins, by their digests alone.
+"""Whether the files of a directory match the digests in its manifest.
 
-For whoever has computed the digests of all files and need not read what the streams say: rules 4
-to 17, 25, 27 and 31 of ``FORMAT.md``, and 19.
+For callers that have the digests of all files and need no check of the streams: rules 4 to 17,
+25, 27 and 31 of ``FORMAT.md``, and 19.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Short digests of secrets that a cassette holds masked, so that two can be told apart.
+"""Short digests of the secrets that a cassette masks, to see whether two are the same.
 
-A cassette is public, so anybody who reads it may try values:
+A cassette is public, so every reader may try values:
 
-- **A digest is cut to 32 bits.** Of a secret of 48 bits or more, tens of thousands of values
-  fit it, however fast somebody computes. Two different secrets have the same digest once in
-  four thousand million times.
-- **Only what is in no dictionary has one.** ``guessing_bits`` counts only what looks random. A PIN,
-  a password of words, a mail address, a name and a path have no digest. What was typed at a prompt
-  for a secret has one for its own input alone, and none in a line that contains it.
-- **One try costs 16 MiB and some 50 ms** (scrypt), and each cassette has a salt of its own: its id
+- **A digest is cut to 32 bits.** Tens of thousands of values of 48 bits or more fit it, however
+  fast the search is. Two different secrets have the same digest once in four thousand million
+  times.
+- **Only values that are in no dictionary have one.** ``guessing_bits`` counts only random-looking
+  text. A PIN, a password of words, a mail address, a name and a path have no digest. Input at a
+  prompt for a secret has one for that input alone, and none in a line that contains it.
+- **One try costs 16 MiB and some 50 ms** (scrypt), and each cassette has its own salt: its id
   for input, the key of its tape for model traffic.
 """
 

@@ -89,7 +89,7 @@ def parse_strict(
 
     Args:
         data: one whole JSON text, white space around it allowed.
-        where: what the error says it is about.
+        where: the place that the error names.
         error: the class to raise for anything but a limit.
         limits: the depth that is allowed.
 
@@ -122,11 +122,11 @@ def parse_strict(
 
 
 def _as_we_write_it(data: bytes, limits: Limits) -> Any:
-    """The value, if ``data`` is spelt as documents are written; None if it has to be looked at.
+    """The value, if ``data`` is spelt as documents are written; None if it needs a full check.
 
-    What comes back as the same bytes has no key twice and nothing that a decoder reads loosely
-    (decision 0011). How deep it nests is how far its lines are indented: texts have no line ends.
-    Integers of any length come back, so long ones are looked at.
+    If encoding gives the same bytes, the text has no key twice and nothing that a decoder reads
+    loosely (decision 0011). Its indentation gives its depth: strings contain no line ends.
+    Integers of any length survive, so long ones need the full check.
     """
     if b"\n" + _INDENT * b" " * limits.max_depth in data:
         return None
@@ -152,11 +152,11 @@ def check_value(
     """Check a decoded JSON value for depth, integer range and finite numbers.
 
     Args:
-        value: what JSON has: dicts, lists, tuples, texts, numbers, booleans, None.
-        where: what the error says it is about.
+        value: a JSON value: dicts, lists, tuples, texts, numbers, booleans, None.
+        where: the place that the error names.
         error: the class to raise for anything but the depth.
         limits: the depth that is allowed.
-        inside: how many levels it stands in already.
+        inside: how many levels are around it already.
 
     Raises:
         LimitError: it nests too deep.
@@ -175,7 +175,7 @@ def _too_deep(limits: Limits, where: str) -> LimitError:
 
 
 def _check_depth(value: Any, depth: int) -> None:
-    """Look at the containers of a decoded value alone; raises as ``_check``."""
+    """Check only the containers of a decoded value; raises like ``_check``."""
     level = [value] if type(value) in _CONTAINERS else []
     for _ in range(depth):
         level = [

@@ -1,7 +1,7 @@
-"""The lines of ``tape.jsonl``, and what must fit in each, and between them.
+"""The lines of ``tape.jsonl``, and the rules on each line and between lines.
 
-The rules on bodies hold without looking at one: a body says how long it is, and may not be much
-longer than what is packed, so that unpacking all of them costs what the file costs.
+The rules on bodies hold without unpacking one: a line has the length of each body, which may not
+be much longer than its packed form. So unpacking all bodies costs no more than the file allows.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def tape_facts(manifest: Manifest) -> Mapping[str, Any]:
 
 
 def declared_tape(manifest: Manifest, *, where: str) -> TapeDeclared | None:
-    """What the manifest says of the tape; None without one, or with one of a newer version.
+    """The tape that the manifest declares; None without one, or with one of a newer version.
 
     Raises:
         ManifestError: it is malformed.
@@ -105,7 +105,7 @@ def check_entries_fit(
 
 
 def _fault(entry: TapeEntry) -> str | None:
-    """What is wrong with an entry by itself."""
+    """The problem with a single entry, or None."""
     answer = entry.answer
     ends = (entry.end_seq, entry.end_us)
     numbers = (entry.entry, entry.seq, entry.connection)

@@ -44,7 +44,7 @@ def script() -> NoReturn:
         try:  # noqa: SIM105 - contextlib would delay the first byte of the stand-in
             stream.flush()
         except (AttributeError, OSError, ValueError):
-            pass  # it is closed, or nobody reads it; ``main`` has reported what was to be reported
+            pass  # it is closed, or has no reader; ``main`` has already reported the error
     os._exit(status & 0xFF)
 
 
@@ -72,8 +72,8 @@ _QUICK_BYTES = 8 << 20
 def _converted(path: str) -> bool:
     """``ptycassette textconv PATH`` without the rest of the command line, which takes longer.
 
-    Git starts one for each version of each file. False, and nothing is done, for all that is not
-    usual: the command line says what is wrong then.
+    Git starts one process for each version of each file. For any unusual case it does nothing and
+    returns False: the full command line then reports the problem.
     """
     from ptycassette.errors import CassetteError
     from ptycassette.formats.export.git_text import git_lines

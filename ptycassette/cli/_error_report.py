@@ -18,7 +18,7 @@ class ErrorReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, error: CassetteError) -> ErrorReport:
-        """What an error says."""
+        """The report of an error."""
         return cls(
             type=type(error).__name__,
             message=error.message,

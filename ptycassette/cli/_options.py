@@ -67,7 +67,7 @@ class TextType(_ParamType):
         self._reader, self._least, self._given = reader, least, given
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """What the function returns; its ``ValueError`` is a usage error."""
+        """The result of the function; its ``ValueError`` becomes a usage error."""
         from ptycassette.keys import quantities
 
         if not isinstance(value, str):
@@ -220,7 +220,7 @@ class FilesCommand(click.Command):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse them; what looks like an option behind ``--files`` must be a file that is there."""
+        """Parse them; after ``--files``, a word that looks like an option must be a file."""
         options = args[: args.index("--")] if "--" in args else args
         if "--files" in options:
             at = options.index("--files") + 1
@@ -244,6 +244,9 @@ def files_option(function: F) -> F:
 
 
 def cassettes_with(files: Sequence[str]) -> list[str]:
-    """The cassettes that files are in, each once. What is in none, or is gone, is left out."""
+    """The cassettes that contain the files, each once.
+
+    Files outside of a cassette or gone are skipped.
+    """
     found = dict.fromkeys(str(Path(file).parent) for file in files)
     return [path for path in found if (Path(path) / "manifest.json").is_file()]

@@ -28,7 +28,7 @@ def check_stdout_takes(name: str, *, is_binary: bool) -> None:
 
 
 def error_lines(failed: CassetteError) -> Iterator[str]:
-    """The lines of a handled error: what, where, what to do, and the screen if it has one."""
+    """The lines of a handled error: what, where, the next step, and the screen if it has one."""
     where = f"{printable(failed.where)}: " if failed.where else ""
     first, *rest = failed.message.split("\n")
     yield f"ptycassette: {where}{printable(first)}"

@@ -29,7 +29,7 @@ _PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 
 class PlannedTest(msgspec.Struct, frozen=True, kw_only=True):
-    """A test that is to be made of ``trace``. ``calls`` are the module and the function."""
+    """A planned test from ``trace``. ``calls`` are the module and the function."""
 
     trace: Path
     by: ImportFormat
@@ -40,10 +40,10 @@ class PlannedTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PromotedTest(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``promote`` made of a trace.
+    """The result of ``promote`` for a trace.
 
-    ``entries`` and ``tools`` count the calls of models and of tools. ``skipped`` counts what could
-    not be taken, by reason. ``rebuilt``: the trace has only parts of the questions.
+    ``entries`` and ``tools`` count the calls of models and of tools. ``skipped`` counts the parts
+    that could not be used, by reason. ``rebuilt``: the trace has only parts of the questions.
     """
 
     test: str
@@ -66,7 +66,7 @@ def planned(
     harness: str | None,
     overwrite: bool,
 ) -> PlannedTest:
-    """What ``publish`` will do; nothing is written yet.
+    """The plan for ``publish``; nothing is written yet.
 
     Raises:
         UsageError: the file is no trace, or ``calls`` names no function.
@@ -112,7 +112,7 @@ def _function(said: str) -> tuple[str, str]:
 
 
 def _name(file: str, by: ImportFormat) -> str:
-    """A name for the cassette and the test: that of the file, in letters that Python takes."""
+    """A name for the cassette and the test: the file's name, in letters that Python accepts."""
     for endings in (_PACKED, by.endings, (".json", ".jsonl", ".har", ".yaml", ".yml")):
         ending = next((one for one in endings if file.lower().endswith(one)), "")
         file = file[: len(file) - len(ending)]
@@ -124,7 +124,7 @@ def publish(plan: PlannedTest, *, forbidden: Sequence[str], overwrite: bool) -> 
 
     Raises:
         RefusedError: a question has inputs under forbidden keys.
-        CassetteError: the trace is broken, or the disk refuses; the message says where.
+        CassetteError: the trace is broken, or the disk refuses; the message names the place.
     """
     plan.cassette.parent.mkdir(parents=True, exist_ok=True)
     made = import_file(
@@ -156,7 +156,7 @@ def publish(plan: PlannedTest, *, forbidden: Sequence[str], overwrite: bool) -> 
 
 
 def _prompt(question: bytes) -> str | None:
-    """What the user asked first; scrubbed, as the cassette has it."""
+    """The user's first question; scrubbed, as the cassette has it."""
     asked = read_question(question)
     said = [one.text for one in asked.messages if one.role == "user"] if asked else []
     return said[-1] if said else None

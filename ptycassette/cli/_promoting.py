@@ -1,8 +1,8 @@
 """Makes a fixture of a reviewed run: everything is checked before anything is written.
 
 The evidence belongs to the run if it names its id and the digest of its manifest, which pins every
-file, and lists the same calls. What was copied is verified once more, and must pass the scenario
-that was made of it; then one rename publishes.
+file, and lists the same calls. The copy is verified once more, and must pass the scenario that was
+made from it. Then one rename publishes it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def fixture_of(run: Path, evidence: Path | None, output: Path, *, reviewed_by: s
     """The fixture of a run.
 
     Raises:
-        RefusedError: its guard does not say PASS, or the evidence is that of another run.
+        RefusedError: its guard does not have PASS, or the evidence belongs to another run.
         CassetteError: the run or its evidence cannot be read.
     """
     run = run.resolve() if run.name in {"", "..", "."} else run

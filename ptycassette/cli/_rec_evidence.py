@@ -1,9 +1,9 @@
-"""What ``rec --tape`` says at its end, and what ``--evidence`` writes for a reviewer.
+"""The final report of ``rec --tape``, and the files that ``--evidence`` writes for a reviewer.
 
 The directory holds ``session.json`` (what ran, how it ended, what it used), ``calls.jsonl`` (one
 line a question, without bodies), ``redaction.json`` (what scrubbing removed, by rule),
-``guard.json`` (PASS or FAIL, and why), and ``error-summary.json`` where questions went wrong. All
-of it is made of the scrubbed cassette. Where the guard says FAIL, no cassette was published.
+``guard.json`` (PASS or FAIL, and why), and ``error-summary.json`` if questions went wrong. All
+of it is made from the scrubbed cassette. If the guard has FAIL, no cassette was published.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_MANIFEST = 64 << 20
 
 
 class Reviewed:
-    """What the block of ``evidence`` makes: ``saved`` is whether there is a cassette."""
+    """The result of the block of ``evidence``: ``saved`` is whether a cassette exists."""
 
     saved = True
 
@@ -136,14 +136,17 @@ def unanswered(lines: Iterable[TapeLine]) -> list[TapeLine]:
     """The questions that went wrong, and were not answered when they were asked again."""
     last: dict[str, TapeLine] = {}
     for line in lines:
-        # Of what was not sent nothing is kept that could tell two questions apart.
+        # Keep nothing of unsent text that could distinguish two questions.
         known = line.key if line.outcome != "refused" else ""
         last[known or str(line.entry)] = line
     return [line for line in last.values() if _went_wrong(line)]
 
 
 def _went_wrong(line: TapeLine) -> bool:
-    """Whether there was no answer, or an error; a client may leave what it has read enough of."""
+    """Whether the question had no answer, or an error.
+
+    A client may leave before the answer's end.
+    """
     if line.status is not None and line.status >= _ERRORS:
         return True
     left = line.outcome == "client-gone" and line.received_bytes > 0
@@ -151,7 +154,7 @@ def _went_wrong(line: TapeLine) -> bool:
 
 
 def _may_be_asked_again(line: TapeLine) -> bool:
-    """Whether it is the provider that failed, not the question."""
+    """Whether the provider failed, not the question."""
     from ptycassette.tape.retries import may_be_asked_again
 
     return line.status is None or may_be_asked_again(line.status)
@@ -160,12 +163,12 @@ def _may_be_asked_again(line: TapeLine) -> bool:
 def tape_lines(
     cassette: Path, reports: tuple[str, ...], *, insists: bool = False
 ) -> tuple[list[str], int | None]:
-    """What to say of the tape of a cassette, and the status where that is not the program's.
+    """The report on the tape of a cassette, and the status if it differs from the program's.
 
     Args:
         cassette: its directory.
         reports: lines of the proxy.
-        insists: whether every question was to be answered, with retries.
+        insists: whether every question must have an answer, with retries.
     """
     from ptycassette.cassette.io.reader import open_cassette
     from ptycassette.cli._present import count_text

@@ -9,23 +9,103 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
+import msgspec
 
 from ptycassette.cli._options import TimeType
 from ptycassette.cli._rec_evidence import tape_lines
+from ptycassette.model.records import StreamKinds
+from ptycassette.model.screen import Size
 
 if TYPE_CHECKING:
     from ptycassette.model.ports import EmulatorFactory
-    from ptycassette.model.records import StreamKinds
     from ptycassette.profiles.profile import Profile
+    from ptycassette.recording.hooks import BeforeRecord
     from ptycassette.recording.input_script import ScriptStep
+    from ptycassette.recording.io.options import RecordPlan, TapeStarter
     from ptycassette.recording.io.recorder import Recorder
     from ptycassette.recording.io.recording import RecordingEnded
+    from ptycassette.system.pty.terminal import TerminalTemplate
     from ptycassette.tape.consent.terms import Terms
     from ptycassette.tape.retries import Retries
     from ptycassette.terminal.query_profiles import QueryProfile
+
+
+class LimitArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user allows to be sent to a provider: the options of ``limit_options``."""
+
+    provider: str | None = None
+    yes: bool = False
+    approval: str | None = None
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    max_usd: float | None = None
+    forbid: tuple[str, ...] = ()
+    strip: bool = False
+    unsearched: bool = False
+    unknown_models: bool = False
+
+
+class RecArguments(LimitArguments, frozen=True, kw_only=True):
+    """The options of ``ptycassette rec``, by the names of its parameters; times in seconds.
+
+    ``streams`` is no option: it is what ``--pipes`` and ``--as-given`` come to.
+    """
+
+    line: str | None
+    title: str | None
+    idle_limit: float | None
+    size: Size | None
+    cols: int | None
+    rows: int | None
+    env: tuple[str, ...]
+    clean_env: bool
+    scenario: str | None
+    cwd: str | None
+    timeout: float | None
+    headless: bool
+    pipes: bool
+    as_given: bool
+    script: str | None
+    pass_signals: bool
+    secret_key: str | None
+    hooks: str | None
+    overwrite: bool
+    cassette_id: str | None
+    require: tuple[str, ...]
+    harness: str | None
+    tape: bool
+    proxy_env: bool
+    retries: int | None
+    answer_timeout: float | None
+    fallback: str | None
+    shared_network: bool
+    evidence: str | None
+    account: str | None
+    account_class: str | None
+    freshness: str | None
+    permission_mode: str | None
+    probe_version: bool | None
+    meta: tuple[str, ...]
+    notes: tuple[str, ...]
+    frame_policy: str
+    emulator: str | None
+    answers: str | None
+    resolution_ms: int
+    durability: Literal["os", "disk"]
+    no_scrub: bool
+    lifeline: int | None
+    keep_journal: bool
+    publish_alone: bool
+    quiet: bool
+    streams: StreamKinds | None = None
+
+    @property
+    def sized(self) -> bool:
+        """Whether the user named a size."""
+        return (self.size, self.cols, self.rows) != (None, None, None)
 
 
 # The terminal of a recording: the options ``rec --emulator`` and ``--answers``.
@@ -51,7 +131,7 @@ def emulator_options(command: Decorated) -> Decorated:
     return emulator(answers(command))
 
 
-def chosen_emulator(given: dict[str, Any]) -> EmulatorFactory:
+def chosen_emulator(given: RecArguments) -> EmulatorFactory:
     """The chosen factory.
 
     Raises:
@@ -60,10 +140,10 @@ def chosen_emulator(given: dict[str, Any]) -> EmulatorFactory:
     """
     from ptycassette.terminal.emulator import answering, backend, default_emulator
 
-    if given["emulator"] is None and given["answers"] is None:
+    if given.emulator is None and given.answers is None:
         return default_emulator
-    factory = backend(given["emulator"] or "pyte")
-    return factory if given["answers"] is None else answering(factory, _profile(given["answers"]))
+    factory = backend(given.emulator or "pyte")
+    return factory if given.answers is None else answering(factory, _profile(given.answers))
 
 
 def _profile(name: str) -> QueryProfile:
@@ -84,14 +164,14 @@ def _profile(name: str) -> QueryProfile:
         raise UsageError(f"no profile of answers: {exc}", where=name) from exc
 
 
-# The options of ``ptycassette rec`` about model traffic, and what they agree to.
+# The options of ``ptycassette rec`` about model traffic, and their limits.
 
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 def limit_options(when: str) -> tuple[Callable[[_Command], _Command], ...]:
-    """The options that say what may be asked, and at most; ``when`` is the option they go with."""
+    """The options that limit what may be sent; ``when`` is the option they go with."""
     return (
         click.option(
             "--approval",
@@ -212,31 +292,31 @@ def tape_options(command: _Command) -> _Command:
     return command
 
 
-def refuse_without_tape(given: dict[str, Any]) -> None:
-    """Refuse options that say nothing without ``--tape``."""
+def refuse_without_tape(given: RecArguments) -> None:
+    """Refuse options that have no effect without ``--tape``."""
     for name in _ONLY_WITH_TAPE:
-        if given[name] not in {None, False, ()}:
+        if getattr(given, name) not in {None, False, ()}:
             raise click.UsageError(f"--{name.replace('_', '-')} goes with --tape only")
 
 
-def retries_of(given: dict[str, Any]) -> Retries | None:
-    """What to do about errors of providers; None to pass them on as they are."""
+def retries_of(given: RecArguments) -> Retries | None:
+    """How to retry after errors of providers; None to pass them on as they are."""
     from ptycassette.tape.retries import Retries
 
-    if given["retries"] is None:
+    if given.retries is None:
         for name in ("answer_timeout", "fallback"):
-            if given[name] is not None:
+            if getattr(given, name) is not None:
                 raise click.UsageError(f"--{name.replace('_', '-')} goes with --retries only")
         return None
     return Retries(
-        times=given["retries"],
-        timeout_s=given["answer_timeout"] or Retries().timeout_s,
-        fallback=given["fallback"] or "",
+        times=given.retries,
+        timeout_s=given.answer_timeout or Retries().timeout_s,
+        fallback=given.fallback or "",
     )
 
 
-def terms_of(given: dict[str, Any]) -> Terms:
-    """What may leave the machine.
+def terms_of(given: LimitArguments) -> Terms:
+    """The limits for what may leave the machine.
 
     Raises:
         CassetteError: the approval cannot be read, or is over.
@@ -247,16 +327,14 @@ def terms_of(given: dict[str, Any]) -> Terms:
     from ptycassette.tape.consent.terms import ANYWHERE, Approval, Limit, Terms
 
     terms = Terms(
-        upstreams=(ANYWHERE,) if given["yes"] else (),
-        limit=Limit(
-            requests=given["max_requests"], tokens=given["max_tokens"], usd=given["max_usd"]
-        ),
-        forbidden=given["forbid"] or None,
-        strip=given["strip"],
-        unsearched=given["unsearched"],
-        unknown_models=given["unknown_models"],
+        upstreams=(ANYWHERE,) if given.yes else (),
+        limit=Limit(requests=given.max_requests, tokens=given.max_tokens, usd=given.max_usd),
+        forbidden=given.forbid or None,
+        strip=given.strip,
+        unsearched=given.unsearched,
+        unknown_models=given.unknown_models,
     )
-    path = given["approval"]
+    path = given.approval
     if path is None:
         return terms
     text = read_plain(path, max_bytes=_MAX_APPROVAL_BYTES).decode("utf-8", "replace")
@@ -403,8 +481,6 @@ def submitted_as(
     """The steps, of which ``submit`` does what the profile of the harness or the program has."""
     if steps is None:
         return None
-    import msgspec
-
     from ptycassette.profiles.io import known_profile
 
     known = profile or known_profile(Path(program).name)
@@ -442,8 +518,8 @@ def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
     return parse_script(text, name=script)
 
 
-def fill_from_project(given: dict[str, Any]) -> None:
-    """Fill in the project file's settings for options that are not given.
+def filled_from_project(given: RecArguments) -> RecArguments:
+    """The options, with the settings of the project file for those that are not given.
 
     Raises:
         CassetteError: the file cannot be read, or is wrong.
@@ -452,13 +528,14 @@ def fill_from_project(given: dict[str, Any]) -> None:
     from ptycassette.system.pty.terminal import window_size
 
     project = find_project()
-    free = all(given[name] is None for name in ("size", "cols", "rows"))
-    if given["lifeline"] is not None:  # a shim's recorder has the terminal that the driver made
+    free = not given.sized
+    if given.lifeline is not None:  # a shim's recorder has the terminal that the driver made
         free = window_size(1) is None and window_size(0) is None
-    if free and project.size is not None:
-        given["size"] = project.size
-    if given["idle_limit"] is None:
-        given["idle_limit"] = project.idle_limit_s
+    return msgspec.structs.replace(
+        given,
+        size=project.size if free and project.size is not None else given.size,
+        idle_limit=project.idle_limit_s if given.idle_limit is None else given.idle_limit,
+    )
 
 
 @contextmanager
@@ -473,12 +550,12 @@ def base_environment(scenario: str | None) -> Iterator[dict[str, str] | None]:
         yield options["base_env"]
 
 
-def kinds_of(given: dict[str, Any]) -> StreamKinds | None:
+def kinds_of(given: RecArguments) -> StreamKinds | None:
     """The kinds of the streams with ``--pipes`` and ``--as-given``; None for a terminal."""
-    pipes, as_given = given["pipes"], given["as_given"]
+    pipes, as_given = given.pipes, given.as_given
     if not pipes and not as_given:
         return None
-    if given["script"] is not None or given["headless"]:
+    if given.script is not None or given.headless:
         raise click.UsageError("--pipes and --as-given go with neither --input nor --headless")
     from ptycassette.recording.io.given_streams import given_kinds
 
@@ -487,12 +564,12 @@ def kinds_of(given: dict[str, Any]) -> StreamKinds | None:
 
 
 def plan_of(
-    given: dict[str, Any],
+    given: RecArguments,
     *,
     interactive: bool,
     profile: Profile | None,
     base_env: dict[str, str] | None = None,
-) -> Any:
+) -> RecordPlan:
     """The plan of the recorder, from the options as click gives them."""
     from ptycassette.recording.io.options import RecordPlan
     from ptycassette.system.clock import random_id
@@ -504,56 +581,56 @@ def plan_of(
         from ptycassette.profiles.profile import capability_of
 
         environment = plain_environment(profile)
-        at_end = reader_for(profile, given["cwd"], (base_env or {}).get("HOME"))
+        at_end = reader_for(profile, given.cwd, (base_env or {}).get("HOME"))
         capability = capability_of(profile)
-    cassette_id = given["cassette_id"]
-    streams = given["streams"]
-    alone = interactive or given["quiet"] or streams is not None
+    cassette_id = given.cassette_id
+    streams = given.streams
+    alone = interactive or given.quiet or streams is not None
     show = None if alone else _show
     return RecordPlan(
         size=_size(given, interactive=interactive),
-        cwd=given["cwd"],
+        cwd=given.cwd,
         env={
             **environment,
-            **dict(_pair(word, "--env") for word in given["env"]),
+            **dict(_pair(word, "--env") for word in given.env),
         },
         base_env=base_env,
-        clean_env=given["clean_env"],
+        clean_env=given.clean_env,
         term=_term(interactive=interactive),
-        timeout_s=given["timeout"],
-        overwrite=given["overwrite"],
-        title=given["title"],
-        harness=given["harness"] if profile is None else profile.name,
+        timeout_s=given.timeout,
+        overwrite=given.overwrite,
+        title=given.title,
+        harness=given.harness if profile is None else profile.name,
         at_end=at_end,
-        before_record=_before_record(given["hooks"]),
+        before_record=_before_record(given.hooks),
         capability=capability,
-        account=given["account"],
-        account_class=given["account_class"],
-        freshness_window=given["freshness"],
-        probe_version=given["probe_version"],
-        require=given["require"],
-        permission_mode=given["permission_mode"],
-        meta={name: _value(text) for name, text in (_pair(w, "--meta") for w in given["meta"])},
-        notes=[_note(text) for text in given["notes"]],
-        frame_policy=given["frame_policy"],
+        account=given.account,
+        account_class=given.account_class,
+        freshness_window=given.freshness,
+        probe_version=given.probe_version,
+        require=given.require,
+        permission_mode=given.permission_mode,
+        meta={name: _value(text) for name, text in (_pair(w, "--meta") for w in given.meta)},
+        notes=[_note(text) for text in given.notes],
+        frame_policy=given.frame_policy,
         emulator=chosen_emulator(given),
-        resolution_ms=given["resolution_ms"],
-        idle_limit_ms=None if given["idle_limit"] is None else round(given["idle_limit"] * 1000),
-        durability=given["durability"],
-        scrub=not given["no_scrub"],
+        resolution_ms=given.resolution_ms,
+        idle_limit_ms=None if given.idle_limit is None else round(given.idle_limit * 1000),
+        durability=given.durability,
+        scrub=not given.no_scrub,
         id_source=random_id if cassette_id is None else _fixed(cassette_id),
         show=show,
         streams=streams,
         tape=_tape(given, profile),
-        shared_network=given["shared_network"],
-        progress=None if given["quiet"] or streams is not None else SavingLine(),
+        shared_network=given.shared_network,
+        progress=None if given.quiet or streams is not None else SavingLine(),
         terminal=_terminal(given, interactive=interactive),
     )
 
 
-def _tape(given: dict[str, Any], profile: Profile | None) -> Any:
-    """What starts the proxy; None without ``--tape``."""
-    if not given["tape"]:
+def _tape(given: RecArguments, profile: Profile | None) -> TapeStarter | None:
+    """The starter of the proxy; None without ``--tape``."""
+    if not given.tape:
         refuse_without_tape(given)
         return None
     from ptycassette.recording.io.tape_proxy import tape_starter
@@ -561,14 +638,14 @@ def _tape(given: dict[str, Any], profile: Profile | None) -> Any:
 
     return tape_starter(
         profile=profile,
-        provider=given["provider"] or os.environ.get(PROVIDER_VARIABLE),
-        proxy_env=given["proxy_env"],
+        provider=given.provider or os.environ.get(PROVIDER_VARIABLE),
+        proxy_env=given.proxy_env,
         terms=terms_of(given),
         retries=retries_of(given),
     )
 
 
-def _before_record(path: str | None) -> Any:
+def _before_record(path: str | None) -> BeforeRecord | None:
     if path is None:
         return None
     from ptycassette.recording.io.hooks_file import load_hooks
@@ -586,29 +663,29 @@ def _fixed(text: str) -> Callable[[], str]:
     return lambda: whole
 
 
-def _size(given: dict[str, Any], *, interactive: bool) -> Any:
+def _size(given: RecArguments, *, interactive: bool) -> Size:
     from ptycassette.model.screen import Size
     from ptycassette.system.pty.terminal import DEFAULT_SIZE, window_size
 
     fds = _terminal_fds(given, interactive=interactive)
-    size = given["size"] or next(filter(None, map(window_size, fds)), DEFAULT_SIZE)
-    return Size(given["rows"] or size.rows, given["cols"] or size.cols)
+    size = given.size or next(filter(None, map(window_size, fds)), DEFAULT_SIZE)
+    return Size(given.rows or size.rows, given.cols or size.cols)
 
 
-def _terminal(given: dict[str, Any], *, interactive: bool) -> Any:
+def _terminal(given: RecArguments, *, interactive: bool) -> TerminalTemplate | None:
     """The settings of the user's terminal; None if it does not show the program."""
     from ptycassette.system.pty.terminal import TerminalTemplate
 
     fds = _terminal_fds(given, interactive=interactive)
     like = next(filter(None, map(TerminalTemplate.of_terminal, fds)), None)
-    if like is not None and any(given[name] is not None for name in ("size", "cols", "rows")):
+    if like is not None and given.sized:
         return like.without_pixels()  # they belong to another size
     return like
 
 
-def _terminal_fds(given: dict[str, Any], *, interactive: bool) -> list[int]:
+def _terminal_fds(given: RecArguments, *, interactive: bool) -> list[int]:
     """Our streams that are the user's terminal, and show the program."""
-    streams = given["streams"]
+    streams = given.streams
     if streams is None:
         return [1, 0] if interactive else []
     kinds = (streams.stdin, streams.stdout, streams.stderr)
@@ -653,7 +730,7 @@ def _show(data: bytes) -> None:
             rest = rest[os.write(1, rest) :]
 
 
-# Runs the recorder of ``ptycassette rec``, and says where the recording is.
+# Runs the recorder of ``ptycassette rec``, and prints the place of the recording.
 
 
 _MASKED_SHOWN = 10
@@ -664,7 +741,7 @@ def run_recorder(
     steps: tuple[ScriptStep, ...] | None,
     *,
     interactive: bool,
-    given: dict[str, Any],
+    given: RecArguments,
 ) -> tuple[int, bool]:
     """Record to the end, with the options as click gives them.
 
@@ -677,18 +754,18 @@ def run_recorder(
     from ptycassette.errors import RunFailedError
     from ptycassette.recording.io.recording import record_headless, record_interactive, shell_status
 
-    quiet = given["quiet"]
-    fixed = any(given[name] is not None for name in ("size", "cols", "rows"))
+    quiet = given.quiet
+    fixed = given.sized
     try:
-        if given["streams"] is not None:
+        if given.streams is not None:
             from ptycassette.recording.io.given_streams import record_streams  # few have pipes
 
             with recorder:
                 ended = record_streams(
                     recorder,
-                    given["streams"],
-                    passes_signals=given["pass_signals"],
-                    secret_key=secret_key_of(given["secret_key"]),
+                    given.streams,
+                    passes_signals=given.pass_signals,
+                    secret_key=secret_key_of(given.secret_key),
                     keeps_stderr=not quiet,
                 )
         elif interactive:
@@ -698,14 +775,12 @@ def run_recorder(
                 ended = record_interactive(
                     recorder,
                     fixed_size=fixed,
-                    passes_signals=given["pass_signals"],
-                    secret_key=secret_key_of(given["secret_key"]),
+                    passes_signals=given.pass_signals,
+                    secret_key=secret_key_of(given.secret_key),
                 )
         else:
             in_fd = 0 if steps is None and not sys.stdin.isatty() else None
-            ended = record_headless(
-                recorder, steps, in_fd=in_fd, passes_signals=given["pass_signals"]
-            )
+            ended = record_headless(recorder, steps, in_fd=in_fd, passes_signals=given.pass_signals)
     except KeyboardInterrupt:
         if not recorder.saving or recorder.status is None:
             raise
@@ -718,7 +793,7 @@ def run_recorder(
     finally:
         if isinstance(recorder.plan.progress, SavingLine):
             recorder.plan.progress.close()
-    if not quiet and (given["streams"] is None or os.isatty(2)):
+    if not quiet and (given.streams is None or os.isatty(2)):
         for line in _summary(recorder, ended):
             _say(f"ptycassette: {line}")
     if ended.signal is not None:
@@ -726,16 +801,16 @@ def run_recorder(
     return shell_status(ended.status), True
 
 
-def say_of_tape(recorder: Recorder, status: int, given: dict[str, Any]) -> int:
+def say_of_tape(recorder: Recorder, status: int, given: RecArguments) -> int:
     """Report on the tape; returns the exit status, which is another one if something is wrong."""
     lines, own_status = tape_lines(
-        recorder.target, tuple(recorder.reports), insists=given["retries"] is not None
+        recorder.target, tuple(recorder.reports), insists=given.retries is not None
     )
     if recorder.cut_off and status:
         lines.append(
             "the program could reach only its provider; --shared-network lets it reach more"
         )
-    for line in lines if not given["quiet"] else ():
+    for line in lines if not given.quiet else ():
         _say(f"ptycassette: {line}")
     return status if own_status is None else own_status
 
@@ -761,7 +836,7 @@ def _journal(recorder: Recorder) -> str:
 
 
 def _masked_lines(recorder: Recorder) -> Iterator[str]:
-    """Which inputs were taken for secrets, as another text may be accepted there."""
+    """The inputs that were treated as secrets, because replay may accept other text there."""
     with suppress(OSError):
         if b'"masked":true' not in (recorder.target / "input.jsonl").read_bytes():
             return
@@ -780,7 +855,7 @@ def _masked_lines(recorder: Recorder) -> Iterator[str]:
 
 
 def _summary(recorder: Recorder, ended: RecordingEnded) -> Iterator[str]:
-    """What was saved, what was masked in it, and what is not in it."""
+    """The saved files, the masked secrets, and the parts that were left out."""
     from ptycassette.cli._present import time_text
 
     yield from recorder.cautions

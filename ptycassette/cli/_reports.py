@@ -66,7 +66,10 @@ class StreamCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImportedFrom(msgspec.Struct, frozen=True, kw_only=True):
-    """The file that ``import`` made a cassette of. ``skipped`` counts what could not be taken."""
+    """The source file of an imported cassette.
+
+    ``skipped`` counts the parts that could not be used.
+    """
 
     format: str
     format_version: str | None
@@ -119,10 +122,10 @@ class VerifiedCassette(msgspec.Struct, frozen=True, kw_only=True):
     """One cassette of ``verify``. ``streams`` is null when it is not valid.
 
     ``frames_rederived`` is null without ``--rederive``; ``mismatches`` holds
-    the first differences, ``mismatch_count`` is their number. ``seal`` is null where
-    nobody asked for it. ``git_risks`` says what git would change, one sentence each;
-    ``ignored`` names what a file manager or an editor left among its files;
-    ``restored`` has what ``--fix`` restored, with the cause, ``added`` what it added.
+    the first differences, ``mismatch_count`` is their number. ``seal`` is null if it was not
+    requested. ``git_risks`` lists the changes that git would make, one sentence each; ``ignored``
+    names files that a file manager or an editor left among its files; ``restored`` has the files
+    that ``--fix`` restored, with the cause, ``added`` those it added.
     """
 
     path: str
@@ -189,7 +192,7 @@ class RowChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FrameDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed from one frame to the next."""
+    """The changes from one frame to the next."""
 
     before_seq: int | None
     after_seq: int

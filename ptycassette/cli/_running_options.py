@@ -1,4 +1,4 @@
-"""How `rerun`, `fork` and `blame` run the real program: options, and what they say of it."""
+"""Options and reports of `rerun`, `fork` and `blame` for running the real program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ptycassette.model.records import Manifest
 
 
-# A command whose words behind ``--`` are another program's.
+# A command whose words after ``--`` are another program's.
 
 
 _PROGRAM = f"{__name__}.argv"
@@ -32,7 +32,7 @@ class CommandWithProgram(click.Command):
 
 
 def program_words() -> tuple[str, ...]:
-    """The words behind ``--`` of the command that runs."""
+    """The words after ``--`` of the running command."""
     words: tuple[str, ...] = click.get_current_context().meta[_PROGRAM]
     return words
 
@@ -110,12 +110,12 @@ def copied_program_options(command: _Command) -> _Command:
 
 
 def program_options(command: _Command) -> _Command:
-    """Add them to a command that runs the program once, in the folder that ``--cwd`` says, too."""
+    """Add the options of a command that runs the program once, in the folder of ``--cwd``."""
     return _CWD(copied_program_options(command))
 
 
 def run_options(given: dict[str, Any], **more: Any) -> RerunOptions:
-    """What they say, with what only one command says.
+    """The values of these options, with those of a single command.
 
     Raises:
         click.UsageError: they do not go together.

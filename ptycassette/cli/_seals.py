@@ -1,4 +1,4 @@
-"""What commands say about seals, and where they find out whose count."""
+"""Reports of commands about seals, and the search for the trust file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def trust_in_force(named: Path | None) -> Trust:
-    """The trust file that an option names, else that of the project file; else nobody is trusted.
+    """The trust file that an option names, else the project file's; else one that trusts no key.
 
     Raises:
         CassetteError: it cannot be read, or is wrong.
@@ -60,7 +60,7 @@ def verdict_lines(verdict: SealVerdict) -> Iterator[str]:
 
 
 def seal_fields(verdict: SealVerdict) -> Iterator[tuple[str, str]]:
-    """What a trusted seal says."""
+    """The fields of a trusted seal."""
     if verdict.statement is not None:
         yield "by", visible(", ".join(verdict.signers), limit=200)
         yield (

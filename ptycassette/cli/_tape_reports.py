@@ -1,4 +1,4 @@
-"""What ``ptycassette tape --json`` prints. Documented in ``docs/json.md``."""
+"""The output of ``ptycassette tape --json``. Documented in ``docs/json.md``."""
 
 from __future__ import annotations
 

@@ -200,7 +200,6 @@ def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> 
 
 
 def _blamed(cassette: Path, options: BlameOptions) -> BlameReport:
-    """The report of a recording of a program, or of code in ``use_tape``."""
     from ptycassette.agents.blame.io.blaming import blame
     from ptycassette.cassette.io.reader import open_cassette
 
@@ -238,7 +237,7 @@ def _options(given: dict[str, Any], jobs: int) -> BlameOptions:
 
 
 def _fork(given: dict[str, Any]) -> ForkOptions:
-    """How each run is forked, but for where and with what."""
+    """The options of each fork, without the place and the change."""
     from ptycassette.agents.fork.io.live import ForkOptions
 
     if given["script"] and given["tail"] != "scripted":
@@ -261,7 +260,7 @@ ItemsOf = Callable[["Cassette"], "Iterable[Item]"]
 def played(
     path: str | Path, classes: StyleClasses, items: ItemsOf = lambda _: ()
 ) -> Callable[[str], Iterable[str]]:
-    """What ``RunPart`` wants to have of the recording at ``path``."""
+    """The texts that ``RunPart`` needs from the recording at ``path``."""
     return lambda anchor: _section(path, classes, anchor, items)
 
 

@@ -30,7 +30,6 @@ def command() -> None:
 
 
 def _output_options(function: F) -> F:
-    """The options of commands that make a bundle."""
     for option in (
         click.option("--overwrite", is_flag=True, help="Replace existing files."),
         click.option("--unsigned", is_flag=True, help="Do not sign the bundle."),

@@ -163,7 +163,7 @@ def _outcomes(files: list[str], cassette: str | None, jobs: int | None) -> list[
 
 
 def _end_with_the_command() -> None:
-    """End this process when the command is killed: it would wait for work for ever."""
+    """End this process when the command is killed: it would wait for work forever."""
     command = multiprocessing.parent_process()
     assert command is not None  # noqa: S101 - narrows the type
 

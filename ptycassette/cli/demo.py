@@ -69,7 +69,6 @@ def command(keep: Path | None, as_json: bool) -> int:
 
 
 def _run(target: Path, *, quiet: bool) -> list[DemoStep]:
-    """Run the tour; print each step before and after it."""
     number = 0
 
     def begin(what: str) -> None:
@@ -87,7 +86,7 @@ def _run(target: Path, *, quiet: bool) -> list[DemoStep]:
 
 
 def _ending(target: Path, *, ok: bool, kept: Path | None) -> Iterator[str]:
-    """The last screen in a frame, the files, and what to type next."""
+    """The last screen in a frame, the files, and the commands to try next."""
     from ptycassette.replaying.paint import ansi_lines
 
     screen = last_screen(target)
@@ -114,7 +113,7 @@ def _ending(target: Path, *, ok: bool, kept: Path | None) -> Iterator[str]:
 
 
 def _as_typed() -> str:
-    """What somebody in the current folder types to start this ptycassette."""
+    """The command that starts this ptycassette from the current folder."""
     ours = Path(sys.executable).with_name("ptycassette")
     found = shutil.which("ptycassette")
     if found is not None and ours.exists() and Path(found).samefile(ours):
@@ -260,7 +259,7 @@ def _verified(target: Path) -> DemoStep:
 
 
 def _searched(target: Path, token: str) -> DemoStep:
-    """Search every file, and the typed input, in which each key is a record of its own."""
+    """Search every file, and the typed input, where each key is a separate record."""
     files = sorted(target.iterdir())
     leaks = [path.name for path in files if token.encode() in path.read_bytes()]
     with open_cassette(target) as cassette:
@@ -304,7 +303,7 @@ def _replayed_in_time(cassette: Cassette) -> DemoStep:
 
 
 def last_screen(target: Path) -> Screen | None:
-    """The last stored frame as a screen; None when there is none."""
+    """The last stored frame as a screen; None without frames."""
     try:
         with open_cassette(target, check="manifest") as cassette:
             frame = None

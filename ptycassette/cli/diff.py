@@ -1,4 +1,4 @@
-"""``ptycassette diff OLD NEW``: what changed between two recordings."""
+"""``ptycassette diff OLD NEW``: the changes between two recordings."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def diff_lines(found: Drift, old: str, new: str, *, painted: bool = False) -> It
     seen = {(change.old, change.new) for change in found.screens}
     for change in sorted((*found.exchanges, *found.screens), key=lambda one: one.new or one.old):
         if change.what.startswith("output") and (change.old, change.new) in seen:
-            continue  # the screen says it better than the bytes
+            continue  # the screen shows it better than the bytes
         yield _what(change)
         yield from _changed_lines(change.expected, change.got, minus, plus)
     for divergence in found.divergences:
@@ -171,7 +171,7 @@ def _what(change: DriftChange) -> str:
 
 
 def _changed_lines(old: str, new: str, minus: Paint, plus: Paint) -> Iterator[str]:
-    """The lines that only one has; blank ones, and those that only moved, are left out."""
+    """The lines that only one text has, except blank ones and those that only moved."""
     from difflib import SequenceMatcher
 
     before, after = _split(old), _split(new)

@@ -1,4 +1,4 @@
-"""``ptycassette doctor``: what works on this machine and what is missing."""
+"""``ptycassette doctor``: check what works on this machine and what is missing."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def command(
 
 
 def _refuse_alone(given: dict[str, object], needed: str, value: object) -> None:
-    """Refuse options that say nothing without another one."""
+    """Refuse options that have no effect without another one."""
     for option, said in given.items():
         if said and not value:
             raise UsageError(f"{option} goes with {needed}")
@@ -120,7 +120,6 @@ def _drift(
     models: tuple[str, str] | None,
     as_json: bool,
 ) -> int:
-    """``doctor --drift``."""
     from ptycassette.agents.harness.io.drift import ModelsQuery, drift_causes
     from ptycassette.agents.harness.surroundings import DriftStatus
     from ptycassette.cli._drift_report import DriftReport

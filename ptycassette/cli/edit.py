@@ -105,7 +105,7 @@ def _stretch_us(
 
 
 def _stretch_command(function: F) -> F:
-    """What a command needs that edits one stretch of one cassette: its options, by these names."""
+    """Add the options of a command that edits one stretch of one cassette."""
     for decorator in (
         _edit_options,
         _stretch_options(exchanges=True),
@@ -143,7 +143,7 @@ def _run_edit(
     arguments: dict[str, Any],
     overwrite: bool,
 ) -> None:
-    """Edit cassettes and say what was made."""
+    """Edit cassettes and report the result."""
     from ptycassette.formats.editing.io.editing import Operation, edit_cassettes
 
     said = {key: value for key, value in arguments.items() if value is not None}
@@ -153,7 +153,7 @@ def _run_edit(
 
 
 def _edited_lines(made: Edited) -> Iterator[str]:
-    """What was made, for people."""
+    """The result of an edit, for people."""
     sources = ", ".join(made.sources)
     yield visible(
         f"{made.cassette}: {time_text(made.duration_ms / 1000)}, {made.operation} of {sources}"

@@ -52,8 +52,6 @@ def direct_writes() -> Iterator[None]:
 
 
 class _Guarded(io.FileIO):
-    """The descriptor of stdout."""
-
     def write(self, data: ReadableBuffer, /) -> int | None:  # type: ignore[override]
         """As ``FileIO``; raises as ``direct_writes``."""
         with direct_writes():
@@ -72,7 +70,7 @@ def guarded_stdout() -> Iterator[None]:
     if not isinstance(before, io.TextIOWrapper) or type(raw) is not io.FileIO:
         yield
         return
-    before.flush()  # what was printed until now comes first
+    before.flush()  # earlier output comes first
     sys.stdout = io.TextIOWrapper(
         io.BufferedWriter(_Guarded(raw.fileno(), "w", closefd=False)),
         encoding=before.encoding,
@@ -321,7 +319,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _drop(sys.stdout)
     try:
         sys.stderr.flush()
-    except OSError:  # the terminal is gone; ending with what is left to write would be status 120
+    except OSError:  # the terminal is gone; an end with unwritten output would be status 120
         _drop(sys.stderr)
     return status
 
@@ -375,7 +373,7 @@ def _run(args: list[str]) -> int:  # noqa: PLR0911 - one per outcome
 
 
 def _of_the_machine(exc: OSError) -> CassetteError | None:
-    """What to tell of an error that says more about this machine than about us; else None."""
+    """The report for an error whose cause is this machine rather than our code; else None."""
     missing = isinstance(exc, FileNotFoundError)
     where = None if exc.filename is None else os.fsdecode(exc.filename)
     hint = _OF_THE_MACHINE.get(exc.errno or 0)
@@ -447,7 +445,7 @@ def _report(failed: CassetteError) -> None:
     """Print a handled error to stderr, with invisible characters escaped."""
     from ptycassette.cli._present import error_lines
 
-    with suppress(OSError):  # nobody is there to read it
+    with suppress(OSError):  # it has no reader
         for line in error_lines(failed):
             click.echo(line, err=True)
 

@@ -1,4 +1,4 @@
-"""``ptycassette events CASSETTE``: what happened, in order, one line each."""
+"""``ptycassette events CASSETTE``: the events in order, one line each."""
 
 from __future__ import annotations
 

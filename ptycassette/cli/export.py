@@ -203,7 +203,6 @@ def _format_of(out: str) -> ExportFormat:
 
 
 def _refuse_others(chosen: ExportFormat) -> None:
-    """Refuse options that the format does not use."""
     ctx = click.get_current_context()
     for option in EXPORT_OPTIONS:
         given = ctx.get_parameter_source(option.name) is not click.core.ParameterSource.DEFAULT
@@ -216,7 +215,7 @@ def _refuse_others(chosen: ExportFormat) -> None:
 
 
 def _report_losses(out: str, lost: dict[str, int], chosen: ExportFormat) -> None:
-    """Say on stderr what the format has no place for."""
+    """Report on stderr the content that the format cannot hold."""
     if not lost:
         return
     parts = [f"{count} x {kind}" for kind, count in sorted(lost.items())]

@@ -88,7 +88,6 @@ def _say_problems(server: FakeProviderServer, *, all_replies: bool) -> int:
 
 
 def _keys(names: tuple[str, ...]) -> frozenset[str] | None:
-    """The accepted keys, from the environment."""
     missing = [name for name in names if not os.environ.get(name)]
     if missing:
         raise UsageError(f"--accept-key-env: {missing[0]} is not set")

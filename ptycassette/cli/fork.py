@@ -10,7 +10,7 @@ import click
 
 from ptycassette.cli._options import json_option, opened
 from ptycassette.cli._present import json_text, write_lines
-from ptycassette.cli._rec_plan import limit_options, terms_of
+from ptycassette.cli._rec_plan import LimitArguments, limit_options, terms_of
 from ptycassette.cli._running_options import (
     CommandWithProgram,
     is_of_code,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ptycassette.recording.input_script import ScriptStep
 
 
-# The options of ``ptycassette fork`` about a live tail: whom it asks, and what was agreed to.
+# The options of ``ptycassette fork`` about a live tail: its provider, and the limits.
 
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -59,10 +59,10 @@ def live_options(command: _Command) -> _Command:
 
 
 def live_terms_of(given: dict[str, Any]) -> LiveTerms:
-    """What may be asked of whom.
+    """The limits for live requests.
 
     Raises:
-        UsageError: an option says nothing without a live tail.
+        UsageError: an option has no effect without a live tail.
         CassetteError: the approval cannot be read, or is over.
     """
     from ptycassette.agents.fork.io.live import LiveTerms
@@ -74,7 +74,9 @@ def live_terms_of(given: dict[str, Any]) -> LiveTerms:
         return LiveTerms()
     return LiveTerms(
         provider=given["provider"] or "",
-        terms=terms_of(given),
+        terms=terms_of(
+            LimitArguments(**{name: given[name] for name in LimitArguments.__struct_fields__})
+        ),
         key_variable=given["key_env"] or "",
     )
 
@@ -206,7 +208,7 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
 
 
 def _changed(given: dict[str, Any]) -> tuple[Change, ForkPlace]:
-    """What is changed, and where: ``--change`` with ``--at``, or ``--fault``."""
+    """The change and its place: ``--change`` with ``--at``, or ``--fault``."""
     from ptycassette.agents.fork.places import Change, ForkPlace
 
     if given["fault"] is None:
@@ -228,7 +230,6 @@ def _changed(given: dict[str, Any]) -> tuple[Change, ForkPlace]:
 
 
 def _steps(path: Path | None) -> tuple[ScriptStep, ...] | None:
-    """The steps of ``--input``."""
     if path is None:
         return None
     from ptycassette.errors import UsageError

@@ -203,7 +203,7 @@ def _chosen(
 
 
 def _rendered(source: Cassette, at_us: int | None, seq: int | None) -> FrameRecord:
-    """The screen at exactly that moment, from the output before it."""
+    """The screen at that exact moment, from the output before it."""
     from ptycassette.model.records import FrameRecord
     from ptycassette.model.screen import Size
     from ptycassette.replaying.io.replayer import feed_event

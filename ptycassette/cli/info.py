@@ -93,7 +93,7 @@ def info_of(cassette: Cassette, verified: Verified) -> InfoReport:
 
 
 def _imported(said: object) -> ImportedFrom | None:
-    """What the manifest of an import says of the file."""
+    """The manifest's description of the imported file."""
     from ptycassette.cli._reports import ImportedFrom
 
     if not isinstance(said, dict):

@@ -160,7 +160,6 @@ def _watch(
 
 
 def _tell(result: ProbeResult, *, as_json: bool) -> None:
-    """Print the result."""
     if as_json:
         import msgspec
 

@@ -8,14 +8,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from ptycassette.cli._options import SIZE, TIME, TextType
 from ptycassette.cli._rec_evidence import evidence
 from ptycassette.cli._rec_plan import (
+    RecArguments,
     argv_of,
     base_environment,
     emulator_options,
-    fill_from_project,
+    filled_from_project,
     kinds_of,
     plan_of,
     profile_of,
@@ -272,7 +274,7 @@ SECTIONS = {
 @click.option(
     "-q", "--quiet", is_flag=True, help="Print no messages; with --headless, hide the output too."
 )
-def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
+def command(cassette: str | None, argv: tuple[str, ...], **options: Any) -> int:
     """Record a program into CASSETTE, a new directory.
 
     Without CASSETTE the directory gets the name of the program and the time, such
@@ -296,17 +298,17 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     from ptycassette.system.pty.terminal import block_waited_signals
 
     block_waited_signals()  # before there are threads
-    fill_from_project(given)
-    steps = steps_of(given["script"])
-    given["streams"] = kinds_of(given)
-    interactive = not given["headless"] and steps is None and _on_terminal()
-    program = next(iter(argv or (given["line"] or "").split()), None)
-    profile = profile_of(given["harness"], program=program)
-    words = argv_of(argv, given["line"], profile)
+    given = filled_from_project(RecArguments(**options))
+    steps = steps_of(given.script)
+    given = msgspec.structs.replace(given, streams=kinds_of(given))
+    interactive = not given.headless and steps is None and _on_terminal()
+    program = next(iter(argv or (given.line or "").split()), None)
+    profile = profile_of(given.harness, program=program)
+    words = argv_of(argv, given.line, profile)
     steps = submitted_as(steps, profile, words[0])
-    secret_key_of(given["secret_key"])  # complain before anything happens
+    secret_key_of(given.secret_key)  # complain before anything happens
     names = iter([cassette]) if cassette else _names_for(words, given)
-    with base_environment(given["scenario"]) as base_env:
+    with base_environment(given.scenario) as base_env:
         plan = plan_of(given, interactive=interactive, profile=profile, base_env=base_env)
         recorder = Recorder(
             words,
@@ -316,33 +318,33 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
             lifeline=_lifeline(given),
             other_targets=None if cassette else names,
         )
-        with evidence(given["evidence"], lambda: recorder.target) as reviewed:
+        with evidence(given.evidence, lambda: recorder.target) as reviewed:
             status, saved = run_recorder(recorder, steps, interactive=interactive, given=given)
             reviewed.saved = saved
         return say_of_tape(recorder, status, given) if saved and plan.tape is not None else status
 
 
-def _names_for(words: tuple[str, ...], given: dict[str, Any]) -> Iterator[str]:
-    if given["overwrite"]:
+def _names_for(words: tuple[str, ...], given: RecArguments) -> Iterator[str]:
+    if given.overwrite:
         raise click.UsageError("--overwrite needs the name of the cassette to replace")
     from ptycassette.system.files.state_dirs import current_dir
 
     return generated_names(words, datetime.now().astimezone(), at=current_dir())
 
 
-def _lifeline(given: dict[str, Any]) -> Lifeline | None:
-    if given["lifeline"] is None:
+def _lifeline(given: RecArguments) -> Lifeline | None:
+    if given.lifeline is None:
         return None
     from ptycassette.recording.io.recorder import Lifeline
 
     try:
         return Lifeline(
-            given["lifeline"],
-            keeps_journal=given["keep_journal"],
-            publishes=given["publish_alone"],
+            given.lifeline,
+            keeps_journal=given.keep_journal,
+            publishes=given.publish_alone,
         )
     except OSError as exc:
-        raise click.UsageError(f"--lifeline {given['lifeline']}: {exc.strerror}") from exc
+        raise click.UsageError(f"--lifeline {given.lifeline}: {exc.strerror}") from exc
 
 
 def _saver(plan: RecordPlan) -> Saver | None:
@@ -354,7 +356,7 @@ def _saver(plan: RecordPlan) -> Saver | None:
 
     if not savers_wanted():
         return None
-    if threading.active_count() > 1:  # somebody's process, and ``main`` a function in it
+    if threading.active_count() > 1:  # a caller's process, and ``main`` a function in it
         return StartedSaver() if plan.before_record is None else None
 
     def serve(control: socket.socket) -> None:

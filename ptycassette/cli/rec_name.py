@@ -25,14 +25,14 @@ _LONGEST_STEM = 40
 
 
 class RecCommand(SectionedCommand):
-    """Options may stand anywhere before ``--``; without one, only before CASSETTE."""
+    """Options may come anywhere before ``--``; without a ``--``, only before CASSETTE."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click does, but the words after ``--`` are the program, whatever precedes it."""
         words = self._spelled_out(args)
         if "--" not in words:
             ctx.allow_interspersed_args = (
-                False  # what follows CASSETTE may be the program's options
+                False  # the words after CASSETTE may be the program's options
             )
             left = super().parse_args(ctx, words)
             _refuse_empty_name(ctx)

@@ -1,4 +1,4 @@
-"""``ptycassette recover``: cassettes from journals that a crash left behind."""
+"""``ptycassette recover``: make cassettes from journals that a crash left behind."""
 
 from __future__ import annotations
 

@@ -137,10 +137,10 @@ def command(cassettes: tuple[str, ...], quiet: bool, as_json: bool, **given: Any
 
 
 def _with_tapes(names: Sequence[str]) -> list[str]:
-    """The cassettes of that name, and in directories those that can be rerun.
+    """The cassettes of that name; for a directory, those in it that can be rerun.
 
     Raises:
-        CassetteError: there is none, or it cannot be read.
+        CassetteError: none exists, or one cannot be read.
     """
     from datetime import UTC, datetime
 
@@ -173,7 +173,7 @@ def _with_tapes(names: Sequence[str]) -> list[str]:
 
 
 def _all(paths: Sequence[str], options: RerunOptions, *, quiet: bool) -> Reruns:
-    """Run all of them; what each shows is printed when it is over."""
+    """Run all of them; print the output of each when it is over."""
     from ptycassette.agents.rerun.report import report_lines
 
     with needing_extra("tape"):
@@ -193,7 +193,7 @@ def _all(paths: Sequence[str], options: RerunOptions, *, quiet: bool) -> Reruns:
 
 
 def _drive(path: str, options: RerunOptions, *, report: Path | None, quiet: bool) -> int:
-    """``--tape-only``: whoever started us drives the program."""
+    """``--tape-only``: our parent process drives the program."""
     from ptycassette.agents.rerun.report import report_lines
     from ptycassette.recording.io.recording import shell_status
 
@@ -212,7 +212,7 @@ def _drive(path: str, options: RerunOptions, *, report: Path | None, quiet: bool
 
 
 def _json(reruns: Reruns) -> str:
-    """One report as it is; several with the path of each."""
+    """A single report as it is; several with the path of each."""
     from ptycassette.agents.rerun.report import report_json
 
     if len(reruns) == 1:
@@ -360,7 +360,7 @@ def _section(report: RerunReport) -> Iterator[str]:
 
 
 def _both(finding: RerunFinding) -> Iterator[str]:
-    """Both sides where there are two, else the lines."""
+    """Both sides if there are two, else the lines."""
     if finding.sides is None:
         if finding.lines:
             yield f"<pre>{_text_of(finding.lines)}</pre>"

@@ -1,4 +1,4 @@
-"""``ptycassette seal CASSETTE... --key FILE``: say that a cassette is what it is, with a key."""
+"""``ptycassette seal CASSETTE... --key FILE``: confirm a cassette's content with a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ptycassette tape CASSETTE``: what the program asked of its provider, and what came back."""
+"""``ptycassette tape CASSETTE``: the program's requests to its provider, and the answers."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _are(count: int) -> str:
 
 
 def _said(cassette: Cassette) -> dict[int, dict[str, Any]]:
-    """What service events say of each entry: the model that was asked, and the tokens."""
+    """The fields of each entry from service events: the requested model, and the tokens."""
     found: dict[int, dict[str, Any]] = {}
     for record in cassette.service_events():
         payload = record.payload

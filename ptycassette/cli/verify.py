@@ -141,7 +141,7 @@ def command(
 
 
 def _fix(path: str, *, allow_unscrubbed: bool) -> Fixed | CassetteError:
-    """What ``--fix`` did, or why it did nothing."""
+    """The result of ``--fix``, or the reason why it did nothing."""
     from ptycassette.cassette.io.repair import fix_cassette
 
     try:
@@ -159,14 +159,13 @@ def _risks(path: str) -> tuple[str, ...]:
 
 
 def _ignored(path: str) -> tuple[str, ...]:
-    """What a file manager or an editor left among the files of a cassette."""
+    """Files that a file manager or an editor left among the files of a cassette."""
     from ptycassette.cassette.layout import is_litter
 
     return tuple(sorted(one.name for one in Path(path).iterdir() if is_litter(one.name)))
 
 
 def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bool) -> int:
-    """``verify --sealed``."""
     with needing_extra("seal"):
         from ptycassette.seal.io.sealing import check_seals
 
@@ -188,7 +187,6 @@ def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bo
 
 
 def _seal_checker(trust: Path | None) -> Callable[[str], SealVerdict]:
-    """What checks one seal."""
     with needing_extra("seal"):
         from ptycassette.seal.io.sealing import check_seal
 
@@ -214,7 +212,7 @@ def _status(verdict: Verdict) -> int:
 
 
 def _tape_damage(cassette: Cassette) -> list[str] | None:
-    """What in a tape is not as it was published."""
+    """The parts of a tape that are not as they were published."""
     from ptycassette.tape.io.recorded_answers import published_damage
 
     return published_damage(cassette)

@@ -30,7 +30,7 @@ def viewer(name: str) -> Callable[..., Any]:
     The library does not depend on a viewer; any installed one is found.
 
     Raises:
-        UsageError: there is none, or it cannot be loaded.
+        UsageError: it does not exist, or cannot be loaded.
     """
     from importlib.metadata import entry_points
 
@@ -126,10 +126,10 @@ def command(
 
 
 def _traces(path: str, other: str | None) -> list[Path]:
-    """The traces of tests that the arguments name, the newest first; none if they name a cassette.
+    """The traces of tests that the arguments name, the newest first; empty if they name a cassette.
 
     Raises:
-        NotFoundError: they name traces, and there are none.
+        NotFoundError: they name traces, and no trace exists.
     """
     from ptycassette.pytest_plugin.traces.page import PLACE, find_traces, traces_at
     from ptycassette.system.files.state_dirs import current_dir

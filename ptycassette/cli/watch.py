@@ -25,7 +25,6 @@ def command(target: str | None, memory: int) -> int:
 
 
 def _journal(target: str | None) -> Path:
-    """The journal to follow."""
     from ptycassette.recording.io.journal_follower import live_journals
     from ptycassette.system.files.state_dirs import absolute
 

@@ -24,7 +24,7 @@ Cell = tuple[str, list[Place]]
 
 _YANK = "ctrl-y"
 _COMMANDS = {
-    # A key, where it goes, and whether it removes what is on the way.
+    # A key, its target, and whether it removes the text on the way.
     "backspace": ("left", True), "delete": ("right", True), "ctrl-d": ("right", True),
     "ctrl-u": ("home", True), "ctrl-k": ("end", True), "ctrl-w": ("blank before", True),
     "alt-backspace": ("word before", True), "alt-d": ("word behind", True),
@@ -59,13 +59,12 @@ class _Editor:
         self._longest_word = longest_word
 
     def insert(self, cells: list[Cell]) -> None:
-        """Insert text at the cursor."""
         self.cells[self.at : self.at] = cells
         self.at += len(cells)
         self._kills = False
 
     def do(self, name: str) -> bool:
-        """Obey a key; False if it edits no line."""
+        """Apply a key; False if it does not edit the line."""
         if name == _YANK:
             self.insert(self.killed)
             return True
@@ -225,7 +224,7 @@ class _TypedLines(_Editor):
         self.changed = False
 
     def key(self, text: str, places: list[Place]) -> None:
-        """Apply one key: the text that it types, or the sequence that it sends, without places."""
+        """Apply one key: the text that it types, or the sequence that it sends (without places)."""
         if text == "\n" and places:
             self._enter([(text, places)])
             return
@@ -242,13 +241,12 @@ class _TypedLines(_Editor):
             self._kills = False
 
     def typed(self) -> TypedText:
-        """All lines."""
         self._enter([])
         chars = "".join([char for char, _ in self._done])
         return TypedText(chars, [places for _, places in self._done])
 
     def do(self, name: str) -> bool:
-        """Obey a key; what ctrl-y brings back is bounded."""
+        """Apply a key; text that ctrl-y inserts is bounded."""
         if name == _YANK:
             self._copied += len(self.killed)
             if not self.killed or self._copied > _MOST_COPIED:

@@ -1,8 +1,8 @@
-r"""Keys to bytes: what an xterm sends for a key, and for a paste.
+r"""Turn keys into bytes: the bytes that an xterm sends for a key, and for a paste.
 
 Names are ``[modifier-]...key``, the modifiers ``ctrl``, ``alt`` and ``shift`` in any
 order, with ``-`` or ``+`` between; a key is a named one (``enter``, ``up``, ``f5``) or
-one character. Case matters for single characters alone. The names of tmux are understood, too
+one character. Case matters only for single characters. The names of tmux also work
 (``C-c``, ``M-x``, ``PPage``).
 
 Rules, from xterm's "Control Sequences" (PC-style function keys) and the terminfo
@@ -11,14 +11,14 @@ entry xterm-256color:
 - arrows, Home and End are ``CSI x``, or ``SS3 x`` while DECCKM is set;
 - F1-F4 are ``SS3 P`` to ``SS3 S``, the others and the editing keys ``CSI n ~``;
 - modifiers on these add a parameter, 1 + shift + 2 alt + 4 ctrl: ``CSI 1 ; 5 A``;
-- F13-F24 are what terminfo's kf13-kf24 say: F1-F12 with shift;
+- F13-F24 are terminfo's kf13-kf24: F1-F12 with shift;
 - alt puts ESC in front of everything else;
 - ctrl makes control characters of ``@`` to ``_``, of letters, of space, ``?``, ``/`` and 2-8.
 
 Keys that xterm cannot tell from the plain key (ctrl-enter, shift-enter, ctrl-1, ...) are refused
 rather than sent as another key.
 
-A program that has switched kitty's keyboard protocol on gets what that protocol says
+A program that has switched kitty's keyboard protocol on gets the bytes of that protocol
 (https://sw.kovidgoyal.net/kitty/keyboard-protocol/): with flag 1, or 8 for all keys, a key is
 ``CSI code ; modifiers u``, and all of the above are different. Flag 4 adds the shifted code, 16 the
 text. Releases (flag 2) are neither sent nor confirmed.
@@ -92,10 +92,10 @@ def encode_key(name: str, *, application_cursor: bool = False, keyboard_flags: i
     Args:
         name: for example ``enter``, ``ctrl-c``, ``alt-f``, ``shift-tab``, ``f24``, ``x``.
         application_cursor: whether the application has set DECCKM.
-        keyboard_flags: those of kitty's keyboard protocol that are in force; 0 for an xterm.
+        keyboard_flags: the active flags of kitty's keyboard protocol; 0 for an xterm.
 
     Raises:
-        ValueError: no such key, or one that xterm cannot tell from another.
+        ValueError: the key does not exist, or xterm cannot tell it from another.
     """
     modifiers, key = _parse(name)
     if keyboard_flags & (_DISAMBIGUATE | _ALL_KEYS):
@@ -196,9 +196,9 @@ def canonical_key(name: str) -> str:
 def encode_paste(text: str, *, bracketed: bool) -> bytes:
     """The bytes that a terminal sends for a paste.
 
-    Newlines become carriage returns, as xterm pastes them. Bracketed, the text
-    stands between ``CSI 200 ~`` and ``CSI 201 ~``, and the end mark inside of it
-    is removed, however it was nested: pasted text must not end its own bracket.
+    Newlines become carriage returns, as xterm pastes them. Bracketed text is between ``CSI 200 ~``
+    and ``CSI 201 ~``. End marks inside the text are removed,
+    nested ones as well: pasted text must not end its own bracket.
     """
     data = text.replace("\r\n", "\r").replace("\n", "\r").encode("utf-8", "surrogateescape")
     if not bracketed:
@@ -209,7 +209,6 @@ def encode_paste(text: str, *, bracketed: bool) -> bytes:
 
 
 def _parse(name: str) -> tuple[int, str]:
-    """Modifiers and key of a name."""
     modifiers, rest = 0, name
     while match := _SEPARATED.match(rest):
         modifier = _MODIFIERS.get(match.group(1).lower())

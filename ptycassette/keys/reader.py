@@ -154,7 +154,7 @@ class KeyReader:
         return pending[:1] == b"\x1b" and not pending.startswith(PASTE_START)
 
     def settle(self) -> list[Key]:
-        """Make keys of what is pending and ambiguous, as no more bytes came for a while."""
+        """Turn pending ambiguous bytes into keys, since no more bytes came for a while."""
         return self.flush() if self.ambiguous else []
 
     def flush(self) -> list[Key]:
@@ -234,7 +234,7 @@ def read_keys(data: bytes) -> tuple[Key, ...]:
 
 
 def _length(data: bytearray, at: int, find: _Find, *, final: bool) -> int:
-    """The bytes of the key at ``at``; 0 when more are needed to know."""
+    """The bytes of the key at ``at``; 0 if more bytes are needed to decide."""
     first = data[at]
     if first == ESC:
         return _escape_length(data, at, find, final=final)
@@ -264,7 +264,7 @@ def _escape_length(  # noqa: PLR0911 - one per shape
         if at + 2 >= len(data):
             return 1 if final else 0
         return 3 if 0x40 <= data[at + 2] <= 0x7E else 1
-    if second in b"]P_":  # OSC, DCS, APC: what terminals answer with
+    if second in b"]P_":  # OSC, DCS, APC: the forms of terminals' answers
         return _string_length(data, at, find, final=final)
     if second in b"\x7f\x08":
         return 2  # Alt-Backspace
@@ -288,7 +288,7 @@ def _csi_length(data: bytearray, at: int, find: _Find, *, final: bool) -> int:
 
 
 def _string_length(data: bytearray, at: int, find: _Find, *, final: bool) -> int:
-    """Up to ST, or for OSC up to BEL. Another ESC inside: it is Alt and a character, after all."""
+    """Up to ST, or for OSC up to BEL. With another ESC inside it is Alt and a character instead."""
     escape = find(b"\x1b", at + 2)
     bell = find(b"\x07", at + 2) if data[at + 1] == 0x5D else -1
     if bell >= 0 and not 0 <= escape < bell:
@@ -331,7 +331,7 @@ def _function_key(raw: bytes) -> Key:  # noqa: PLR0911 - one per encoding
     if body == "Z":
         return Key("key", raw, name="shift-tab")
     unknown = Key("key", raw, name=f"csi-{body}")
-    # Of kitty's colons, the first number is the key, or its modifiers; 3 is a release.
+    # Between kitty's colons, the first number is the key, or its modifiers; 3 is a release.
     parts = [part.partition(":")[0] for part in body[:-1].split(";")]
     if re.search(r"^[^;]*;\d*:3", body):
         return unknown

@@ -1,14 +1,14 @@
-"""Answers of a terminal to queries, told apart from what somebody types.
+"""Tell a terminal's answers to queries from typed input.
 
-Another terminal than the recorded one answers differently, later, or not at all. Nobody types
-these bytes, so they are marked in a recording (``source: "terminal"``), a comparison leaves them
-out, and a rerun does not type them.
+Another terminal than the recorded one answers differently, later, or not at all. No user types
+these bytes, so a recording marks them (``source: "terminal"``), a comparison leaves them
+out, and a rerun does not send them.
 
 Sources: xterm's ctlseqs (DA1-DA3, DSR, CPR, DECRPM, DECRQSS, XTVERSION, XTGETTCAP, XTQMODKEYS,
 DECREQTPARM, window reports, OSC colour reports), the kitty keyboard protocol (``CSI ? flags u``),
 in-band resize (mode 2048), ECMA-48 8.3.35 (DSR). The only shape that is also a key is
 ``CSI 1 ; m R``, Shift-F3 and its like: xterm sends it for the key, and for a cursor in the first
-row. It is an answer where the program had asked for the cursor and has no answer yet.
+row. It is an answer if the program asked for the cursor and has no answer yet.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ _SEQUENCE = lazy_pattern(
     rb"|\x1b\[[<-?]?[0-9;:-]*[ -/]*[@-~]|\x1b[\]P_][^\x07\x1b]*(?:\x07|\x1b\\)",
     re.DOTALL,
 )
-# What a read may end with in the middle of an answer, and what came of it.
+# The ends of a read in the middle of an answer, and their result.
 _BEGUN = lazy_pattern(rb"\x1b(?:\[[?>=]?[0-9;:-]*[ -/]?|[\]P_][^\x07\x1b]{0,65536}\x1b?)?\Z")
 _PUT_TOGETHER = lazy_pattern(
     rb"\x1b(?:\[|\](?:[0-9]+;|[lL])|P[0-9>!]|_G).*", re.DOTALL
-)  # somebody may type Escape and a bracket
+)  # a user may type Escape and a bracket
 _MOST_PIECES = 16
 LATENCY_US = 1_000_000
 """How long the rest of an answer may take; slow connections split them."""
@@ -77,7 +77,7 @@ class AnswerExpectation:
         window = self._tail + data
         self.asked = self.asked or _QUERY.search(window) is not None
         self._open += len(_CPR_QUERY.findall(window))
-        # Keep what could be the beginning of a query that the next chunk completes.
+        # Keep a possible beginning of a query that the next chunk completes.
         cut = window.rfind(b"\x1b", max(0, len(window) - 16))
         self._tail = window[cut:] if cut >= 0 and not _CPR_QUERY.match(window, cut) else b""
 
@@ -152,7 +152,7 @@ class AnswerReader:
         return found
 
     def _answers(self, pieces: list[tuple[bytes, bool]]) -> Iterator[tuple[int, int]]:
-        """Where answers start and end in all pieces together."""
+        """The start and end of each answer in all pieces together."""
         joined = b"".join(data for data, _ in pieces)
         cuts: list[int] = []
         for data, _ in pieces[:-1]:

@@ -1,15 +1,16 @@
-r"""Regular expressions that come from files: searched by RE2, in time linear in the text.
+r"""Regular expressions from files: RE2 searches them, in time linear in the text.
 
-A scenario, a library, a profile, a probe or an input script may be somebody else's, and so may the
-text that it is matched against. Python's ``re`` tries all ways to match: ``(a+)+$`` takes years on
-a hundred letters. Patterns that Python code gives are the caller's own, and stay with ``re``.
+A scenario, a library, a profile, a probe or an input script may come from a stranger, and so may
+the searched text. Python's ``re`` tries all ways to
+match: ``(a+)+$`` takes years on a hundred letters. Patterns from Python code are the caller's
+own, and still use ``re``.
 
 The dialect is RE2's (https://github.com/google/re2/wiki/Syntax), brought closer to Python's:
 
 - ``\Z`` is the end of the text, ``\u0041`` and ``\U00000041`` are characters, ``{,n}`` is
   ``{0,n}``, ``[`` in a set is a bracket, and ``\s`` is any blank of Unicode.
 - ``\d``, ``\w`` and ``\b`` know ASCII only; ``\p{L}`` is any letter.
-- ``$`` is the end of the text, also where a newline stands last.
+- ``$`` is the end of the text, even after a final newline.
 - Look-around, back references, conditions, possessive and atomic groups are refused.
 
 Linear is not always fast: an engine that keeps track of n places in a pattern takes n steps for
@@ -69,7 +70,7 @@ class FilePattern:
     """A pattern from a file.
 
     Args:
-        source: as it stands in the file.
+        source: the text in the file.
         ignore_case: as ``re.IGNORECASE``.
         multiline: as ``re.MULTILINE``: ``^`` and ``$`` match at lines.
 

@@ -26,7 +26,7 @@ _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*"', re.DOTALL)
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits of a reader. Lengths in bytes unless the name says otherwise."""
+    """The limits of a reader. Lengths are in bytes unless the name has another unit."""
 
     max_document_bytes: int = 4 << 20
     """``manifest.json`` and each other ``.json`` file."""

@@ -27,7 +27,7 @@ from ptycassette.model.tape import BodyPlace, TapeEntry
 
 
 class Clock(Protocol):
-    """Time, injectable. Elapsed time never comes from the wall clock."""
+    """Time, replaceable in tests. Elapsed time never comes from the wall clock."""
 
     def now_us(self) -> int:
         """Monotonic microseconds since an arbitrary moment."""
@@ -126,7 +126,7 @@ class Scrubber(Protocol):
         ...
 
     def report(self) -> ScrubReport:
-        """What was done. Never holds a secret."""
+        """The report of the scrubbing. Never holds a secret."""
         ...
 
 
@@ -146,7 +146,7 @@ class ScrubStep(msgspec.Struct, frozen=True, gc=False):
 
 
 class Secret(Protocol):
-    """A value that somebody typed and that is secret."""
+    """A secret value that a user typed."""
 
     @property
     def text(self) -> str:
@@ -201,7 +201,10 @@ class StepScrubber(Scrubber, Protocol):
 
     @property
     def left(self) -> tuple[str, ...]:
-        """What verification found: channel, t_ms and rule, never the value. Empty if nothing."""
+        """The findings of verification: channel, t_ms and rule, never the value.
+
+        Empty without any.
+        """
         ...
 
 
@@ -213,7 +216,7 @@ class BodySink(Protocol):
         ...
 
     def finish(self) -> BodyPlace | None:
-        """Where it is now; None where it is empty."""
+        """The place of the body; None if it is empty."""
         ...
 
 
@@ -229,7 +232,7 @@ class EntrySink(Protocol):
         ...
 
     def exchanges(self) -> Sequence[Any]:
-        """What was written, read back; nothing can be added afterwards."""
+        """The written exchanges, read back; nothing can be added afterwards."""
         ...
 
 
@@ -265,13 +268,13 @@ class CassetteSink(Protocol):
 
 
 class SessionTap(Protocol):
-    """Listens to a live session. What a recorder is, seen from the session.
+    """Listens to a live session. The session sees a recorder as its tap.
 
     Called from whichever thread pumps the PTY, in order, never concurrently.
 
     Secret input reaches a tap as asterisks (``Typed.hidden``), unless the tap has a true
-    attribute ``takes_secrets``. Only a journal has: it is private, and the scrubber reads there
-    what to remove.
+    attribute ``takes_secrets``. Only a journal has it: it is private, and the scrubber learns from
+    it which secrets to remove.
     """
 
     def on_output(self, t_us: int, data: bytes) -> None:

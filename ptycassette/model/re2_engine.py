@@ -89,7 +89,7 @@ _MEMBERS = (
 
 
 class _Compiled:
-    """Has the attributes of a compiled pattern, as attributes of its own."""
+    """Has the attributes of a compiled pattern of ``re``."""
 
     def __init__(self, source: Any, flags: int) -> None:
         self._source, self._flags = source, flags
@@ -102,7 +102,7 @@ class _Lazy(_Compiled):
         source = self._source() if callable(self._source) else self._source
         compiled = re.compile(source, self._flags)
         vars(self).update({member: getattr(compiled, member) for member in _MEMBERS})
-        # Of a class without this method, whose attributes are found faster.
+        # An object of a class without this method: its attributes are found faster.
         self.__class__ = _Compiled  # type: ignore[assignment]
         return getattr(compiled, name)
 

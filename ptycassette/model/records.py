@@ -15,7 +15,7 @@ from ptycassette.model.screen import Cursor, Size, StyleRun
 
 
 class QuotaRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """``quota.json``: what the harness said about its usage windows."""
+    """``quota.json``: the harness's report of its usage windows."""
 
     source: str
     status: str
@@ -232,7 +232,7 @@ def same_version(one: str | None, other: str | None) -> bool:
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was started. Only *names* of environment variables are ever kept."""
+    """The started command. Of environment variables, only the *names* are ever kept."""
 
     argv: tuple[str, ...] | None = None
     workdir_policy: str
@@ -326,11 +326,11 @@ class StreamKinds(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """The kind of each stream.
 
     Attributes:
-        stdin, stdout, stderr: what the program found there. ``null`` is ``/dev/null``; output
+        stdin, stdout, stderr: the kind of each stream. ``null`` is ``/dev/null``; output
             to it, or to another ``device``, is not recorded.
-        merged: stderr is the same open stream as stdout. What was written to either is recorded
-            as ``stdout``.
-        stdin_offset: of a stdin that is a file: how many bytes of it the program consumed.
+        merged: stderr is the same open stream as stdout. Output to either is recorded as
+            ``stdout``.
+        stdin_offset: if stdin is a file, how many bytes of it the program consumed.
     """
 
     stdin: StreamKind = "terminal"
@@ -361,7 +361,7 @@ class StreamKinds(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 def streams_of(manifest: Manifest) -> StreamKinds:
-    """What the streams of a recorded program were; all a terminal where a cassette does not say.
+    """The kinds of the streams of a recorded program; ``terminal`` if a cassette has none.
 
     A value that this version does not know counts as not given.
     """
@@ -397,8 +397,8 @@ class SessionMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     ``environment`` holds every variable of the child, values included; it is
     known to the scrubber and never written to a cassette. ``home`` and ``cwd``
     are the real paths, for the scrubber; ``user_home`` is the home of the user
-    who records, where the program has another one. ``holder`` names the recorder's process where
-    the file system has no lock that would tell whether it is alive.
+    who records, if the program has another one. ``holder`` names the recorder's process on a file
+    system without locks, to check whether it is alive.
     """
 
     id: str
@@ -442,8 +442,8 @@ class Typed(msgspec.Struct, frozen=True, omit_defaults=True, tag="input"):
     """Bytes sent to the program. See ``InputRecord`` for the fields.
 
     ``masked``: they were typed at a prompt that does not echo, or the sender declared them
-    secret. A journal, which is private, has the real bytes; whoever shows or publishes them
-    takes ``hidden()``.
+    secret. A journal, which is private, has the real bytes; code that shows or publishes them uses
+    ``hidden()``.
     """
 
     t_us: int
@@ -546,15 +546,15 @@ class HeadSecret(msgspec.Struct, frozen=True):
 
 
 class TapeMoment(Noted, frozen=True, omit_defaults=True, kw_only=True, tag="tape-moment"):
-    """A service event of the tape. None is in a recorder's journal: they are made when saving.
+    """A service event of the tape. A recorder's journal has none: they are made when saving.
 
     Attributes:
         entry: the number of the question, from 1.
-        moment: what happened to it.
-        head: what the entry says of it besides bodies (see ``TapeEntry``), scrubbed like a payload.
-        dropped: texts that are kept nowhere, such as headers with credentials. What is secret in
-            them is removed everywhere else.
-        secrets: of the head of a question, once it is scrubbed.
+        moment: the kind of event.
+        head: the fields of the entry besides bodies (see ``TapeEntry``), scrubbed like a payload.
+        dropped: texts that are kept nowhere, such as headers with credentials. Their secrets are
+            removed everywhere else.
+        secrets: the secrets in the head of a question, once it is scrubbed.
     """
 
     entry: int
@@ -653,7 +653,7 @@ def foreign_json(data: bytes | str, kind: Any = Any) -> Any:
 
 
 def decoded_json(data: bytes | str) -> Any:
-    """A JSON value; None where it is none."""
+    """A JSON value; None if the text is not JSON."""
     try:
         return foreign_json(data)
     except NOT_JSON:
@@ -661,7 +661,7 @@ def decoded_json(data: bytes | str) -> Any:
 
 
 def objects_in(value: Any) -> list[dict[str, Any]]:
-    """The objects in a list; none where it is none."""
+    """The objects in a list; empty if ``value`` is not a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
@@ -673,7 +673,7 @@ def storable_text(text: str) -> str:
     """
     if text.isascii() or not _UNSTORABLE.search(text):
         return text
-    with suppress(UnicodeEncodeError):  # half of a pair that no byte stands for
+    with suppress(UnicodeEncodeError):  # half of a pair that represents no byte
         # Where Python decodes as ASCII, bytes that are UTF-8 come as surrogates, too.
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
     return _UNSTORABLE.sub(
@@ -687,7 +687,7 @@ def _bytes_of(char: str) -> bytes:
 
 
 def native_text(text: str) -> str:
-    """What ``storable_text`` was given: text that the system takes as the same bytes again."""
+    """The inverse of ``storable_text``: text that the system encodes to the same bytes again."""
     if text.isascii():
         return text
     return _SPELLED.sub(
@@ -734,7 +734,7 @@ def as_msgpack(value: Any) -> bytes:
 
 
 def from_msgpack(body: bytes, type_: Any) -> Any:
-    """What ``as_msgpack`` was given, as ``type_``.
+    """The inverse of ``as_msgpack``: the value as ``type_``.
 
     Raises:
         msgspec.MsgspecError: it is not MessagePack, or another type.

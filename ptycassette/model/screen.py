@@ -1,8 +1,7 @@
 """A rendered screen as a value: rows of text, runs of equal style, cursor, title, modes.
 
-``Screen.rows`` are right-trimmed. A wide character stands once in the text and
-takes two cells; ``StyleRun`` counts in cells. Only runs that differ from the
-default style are listed.
+``Screen.rows`` are right-trimmed. A wide character appears once in the text and takes two cells;
+``StyleRun`` counts in cells. Only runs that differ from the default style are listed.
 """
 
 from __future__ import annotations

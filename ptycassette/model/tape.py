@@ -38,9 +38,9 @@ class VolatileToken(msgspec.Struct, frozen=True, array_like=True):
     """A place in a question that may differ in another run.
 
     ``type`` is a name of the matching rules (``uuid``, ``call-id``, ``cwd``, ``secret``, ...).
-    ``name`` numbers the values of one type over the whole tape, so that equal ones can be told from
-    others although they are masked. ``where`` is the text in which ``offset`` counts: "" for the
-    body, ``target``, or the name of a header.
+    ``name`` numbers the values of one type over the whole tape, so that equal values can be
+    recognised although they are masked. ``where`` is the text in which ``offset`` counts: "" for
+    the body, ``target``, or the name of a header.
     """
 
     offset: int
@@ -53,8 +53,8 @@ class VolatileToken(msgspec.Struct, frozen=True, array_like=True):
 class MaskedDigest(msgspec.Struct, frozen=True, array_like=True):
     """The digest of a masked value of a question, with the type and the name of its token.
 
-    8 hexadecimal digits, see ``ptycassette.cassette.secret_digests.digest_of``. What could be
-    guessed has none.
+    8 hexadecimal digits, see ``ptycassette.cassette.secret_digests.digest_of``. A value that could
+    be guessed has no digest.
     """
 
     type: str
@@ -74,7 +74,7 @@ class Chunk(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
 
 
 class TapeAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An answer. ``seq`` is that of the service event that says that it began.
+    """An answer. ``seq`` is that of the service event for its beginning.
 
     ``packing`` is the content encoding that was undone (``gzip``, ``zstd``, ``br``).
     """
@@ -93,20 +93,20 @@ class TapeEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         entry: its number, from 1 in the order in which the questions were complete.
-        seq: of the service event that says that it was asked; its place in the cassette's order.
+        seq: the ``seq`` of the service event for the question; its place in the cassette's order.
         kind: ``http``, ``websocket`` for a handshake, ``message`` for one over a WebSocket.
         within: the entry of the handshake, for a message.
         connection: the client's connection, numbered from 1.
         upstream: scheme and authority of the provider.
-        headers: those on the list of headers that are kept, in order.
+        headers: the headers on the list of kept headers, in order.
         packing: the content encoding of the request that was undone.
         form: ``text`` or ``binary`` for a message.
         key: HMAC-SHA-256 (hex) of the stored question without its volatile tokens.
         tokens: the volatile tokens of the body, in order.
-        digests: of those tokens whose values are masked, by the key of the tape.
-        answer: None where none began.
-        outcome: what became of the exchange; for messages, of the WebSocket.
-        end_seq: of the service event of its end.
+        digests: the digests of the tokens with masked values, made with the key of the tape.
+        answer: None if no answer began.
+        outcome: how the exchange ended; for messages, how the WebSocket ended.
+        end_seq: the ``seq`` of the service event for its end.
     """
 
     entry: int

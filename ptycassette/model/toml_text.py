@@ -1,7 +1,7 @@
-"""Reading TOML that somebody wrote: bounded, variables in strings, errors that say what to do.
+"""Read TOML from users: bounded, with variables in strings, and errors that say what to do.
 
 TOML parsers lack bounds. Python's keeps every prefix of a key: 40 KB of ``a.a.a...`` take
-1.5 GB. Whoever reads the file applies ``MAX_TOML_BYTES``.
+1.5 GB. The code that reads the file must apply ``MAX_TOML_BYTES``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _check_dotted_keys(text: str) -> None:
 
 
 def read_toml(text: str, *, where: str, variables: Mapping[str, str] | None) -> dict[str, Any]:
-    """TOML as a dictionary, with ``${name}`` in strings replaced; ``$${`` stands for ``${``.
+    """TOML as a dictionary, with ``${name}`` in strings replaced; ``$${`` becomes ``${``.
 
     Without ``variables`` (None) the strings stay as they are, to be filled later.
 
@@ -81,7 +81,6 @@ def fill_variables(value: Any, where: str, variables: Mapping[str, str]) -> Any:
 
 
 def _value(match: re.Match[str], where: str, variables: Mapping[str, str]) -> str:
-    """The value of one variable."""
     name = match[1]
     if name is None:
         return "${"

@@ -31,7 +31,7 @@ def _unsafe() -> re.Pattern[str]:
 
 @cache
 def _active() -> re.Pattern[str]:
-    """What JSON and YAML leave as it is and acts on a terminal or is invisible."""
+    """Characters that JSON and YAML leave alone, and that act on a terminal or are invisible."""
     return re.compile(
         "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
         "\U000e0000-\U000e007f]"
@@ -52,7 +52,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _shown(text: str) -> str:
-    """Text with escapes; the usual ones are replaced first, because one by one takes longer."""
+    """Text with escapes. The usual ones are replaced first, because one by one takes longer."""
     if text.isascii() and text.isprintable() and "\\" not in text:
         return text  # most is so
     for char, named in _NAMED.items():
@@ -78,7 +78,7 @@ def has_active(text: str) -> bool:
 
 
 def visible_json(data: bytes) -> bytes:
-    r"""JSON that says the same, with what acts on a terminal or is invisible as ``\uNNNN``."""
+    r"""The same JSON, with ``\uNNNN`` for characters that act on a terminal or are invisible."""
     if data.isascii() and b"\x7f" not in data:
         return data
     return _active().sub(lambda found: json.dumps(found.group())[1:-1], data.decode()).encode()
@@ -97,7 +97,7 @@ def printable(text: str, *, limit: int = 10_000) -> str:
 
 
 def visible_bytes(data: bytes, *, limit: int = 2000) -> str:
-    r"""``data`` decoded as UTF-8 where it is, ``\xNN`` where it is not, then as ``visible``."""
+    r"""``data`` as UTF-8, with ``\xNN`` for other bytes, then as ``visible``."""
     text = data[:limit].decode("utf-8", "surrogateescape")
     shown = _shown(text)
     left = len(data) - min(len(data), limit)

@@ -274,8 +274,6 @@ class _Found(msgspec.Struct):
 
 
 class _Reading:
-    """Reads the rows of one log."""
-
     def __init__(self, source: LogSource) -> None:
         self._source = source
         self._found: list[_Found] = []
@@ -287,7 +285,6 @@ class _Reading:
         self._rules: dict[Any, tuple[EventRule, ...]] = {}
 
     def take(self, row: Any) -> None:
-        """Read the next row."""
         if isinstance(row, msgspec.Raw):
             self._unread["rows of broken JSON"] += 1
             return
@@ -577,7 +574,7 @@ def _event(rule: EventRule, element: Any, row: Any) -> dict[str, Any] | None:
 
 
 def _field(element: Any, row: Any, name: str, path: str) -> Any:
-    """The value of one field; None where it is missing."""
+    """The value of one field; None if it is missing."""
     if path.startswith("/"):
         element, path = row, path[1:]
     if name in _COUNTS:

@@ -19,8 +19,8 @@ _OF_PROVIDER = (
     "rate-limit", "overloaded", "error", "disconnect", "truncated", "stalled:5", "dribble",
     "empty", "refusal", "unknown-tool", "malformed-tool-call",
 )  # fmt: skip
-"""All of the provider that recorded answers can have; a stall of the usual length would be the end
-of every test."""
+"""All faults of the provider that recorded answers can have; a stall of the usual length would
+end every test."""
 _ID = re.compile(r"(?:-|(?<=\[))(?:no-fault|fault:[a-z0-9:.@-]+)\]$")
 
 

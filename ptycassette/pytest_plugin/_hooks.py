@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from ptycassette.replaying.io.watched_uses import WatchedResult
 
 
-# Which lines of a traceback a failed test shows: its own, not ours.
+# Choose the lines of a traceback that a failed test shows: its own, not ours.
 
 
 _PACKAGE = Path(__file__).parent.parent
@@ -127,7 +127,7 @@ def code_under_test(excinfo: pytest.ExceptionInfo[BaseException]) -> list[Any]:
     ]
 
 
-# Collects the data of traces while a test runs, and writes the traces.
+# Collect the data of traces while a test runs, and write the traces.
 
 
 _KEEP = "10"
@@ -194,7 +194,7 @@ def note_assertion(log: StepLog, path: Path, line: int, source: str, error: str 
 
 
 def note_failure(call: pytest.CallInfo[Any], log: StepLog) -> None:
-    """The line in which the test failed, unless that is a step already."""
+    """Note the line in which the test failed, unless that is already a step."""
     found = call.excinfo
     if found is None or any(step.error_id == id(found.value) for step in log.steps):
         return
@@ -414,7 +414,7 @@ def pytest_runtest_makereport(
             note_failure(call, state.steps)
             trace = written_trace(item, report, state)
             report.sections.append(("ptycassette", trace))
-            if drifted and report.passed:  # nobody sees the sections of a test that passes
+            if drifted and report.passed:  # pytest does not show the sections of a test that passes
                 run_summary.add_trace(item.nodeid, trace)
         stale = run_summary.stale_of(state)
         if stale and config_value(item.config, "stale", "report") == "fail" and report.passed:
@@ -435,7 +435,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     run_summary = session.config.stash[RUN_SUMMARY]
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["ptycassette"] = storable(run_summary.dump())  # names hold any bytes
+        output["ptycassette"] = storable(run_summary.dump())  # names may contain any bytes
         return
     run_summary.traces = close_traces(session.config)
     forget_recorded(session.config)
@@ -457,7 +457,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(last)
 
 
-# Ends a test that takes too long, by an exception in it.
+# End a test that takes too long, by an exception in it.
 
 
 _AGAIN_S = 5.0
@@ -496,7 +496,7 @@ def bounded(seconds: float) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, max(0.001, left_s - took_s), again_s)
 
 
-# What became of each test with each fault: judged in its report, shown at the end of the run.
+# The result of each test with each fault: judged in its report, shown at the end of the run.
 
 
 Outcome = Literal[
@@ -600,7 +600,7 @@ def judge(
         without_fault(item.nodeid), str(spec or ""), outcome, reason, round(report.duration, 3)
     )
     report.user_properties.append((_PROPERTY, result._asdict()))
-    if spec is not None:  # these are for JUnit's XML, which takes those of the teardown
+    if spec is not None:  # these are for JUnit's XML, which uses those of the teardown
         item.user_properties += [
             ("ptycassette_fault", str(spec)),
             ("ptycassette_fault_outcome", outcome),
@@ -622,7 +622,7 @@ def _outcome(
     spec = spec_of(item)
     assert spec is not None  # noqa: S101 - asked for one only
     names, raises = _marked(item)
-    # A program asks its provider again, or its driver can but say what went wrong.
+    # A program asks its provider again; otherwise its driver can only report the fault.
     of_provider = spec.name not in TERMINAL_FAULTS
     fatal = not of_provider and TERMINAL_FAULTS[spec.name].fatal
     error = call.excinfo.value if call.excinfo is not None else None

@@ -207,7 +207,7 @@ def _problem(path: Path) -> str | None:
         with open_cassette(path, check="manifest") as cassette:
             return age_problem(cassette.manifest, datetime.now(UTC))
     except CassetteError:
-        return None  # the test itself has said so
+        return None  # the test itself has reported that
 
 
 def _resolved(path: str | Path) -> str:

@@ -553,7 +553,7 @@ def recording_lock(path: Path) -> Iterator[None]:
 
 MAX_NAME = 100
 _MAY_TELL = re.compile(r"[A-Za-z0-9+/_-]{16}|[@=:]")
-"""No secret that is known by its shape is in a name without any of these."""
+"""Every secret that is recognised by its shape contains one of these."""
 _UNSAFE = re.compile(r"[^\w.=,+\[\]-]+")
 
 

@@ -26,7 +26,7 @@ _MARKER_KEYS = {
     "before_record", "hooks", "fork",
 }  # fmt: skip
 _CODE_KEYS = {"argv", "size", "streams", "tape", "before_record", "hooks", "fork"}
-"""What only a test can say: there is no option and no ini key for it."""
+"""Settings of a test only: they have neither an option nor an ini key."""
 
 
 class Settings(NamedTuple):

@@ -146,9 +146,9 @@ class _UseLoader(SourceFileLoader):
 
 
 _kept: dict[str, ModuleType] = {}
-"""Our modules after a run of pytest inside of a test (``pytester``), which then removes them.
+"""Our modules after a run of pytest inside a test (``pytester``), which then removes them.
 
-Our packages still refer to them, so a second copy would not know what the first one does.
+Our packages still refer to them, so a second copy would not share the first one's state.
 """
 
 if _Finder not in sys.meta_path:

@@ -186,7 +186,7 @@ def _refuse(findings: tuple[str, ...]) -> None:
 
 
 class _Run(Generic[_Sink]):
-    """Writes one session, possibly several times; the last sink counts."""
+    """Writes one session, possibly several times; only the last sink is published."""
 
     def __init__(
         self,
@@ -268,7 +268,6 @@ class _Run(Generic[_Sink]):
         return findings
 
     def look_at_name(self) -> None:
-        """Refuse a name that contains a secret."""
         scrubber = self._scrubber
         if not isinstance(scrubber, StepScrubber):
             return

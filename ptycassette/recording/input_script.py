@@ -32,7 +32,7 @@ from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import printable, visible
 
 if TYPE_CHECKING:
-    # Loading it would delay rec; msgspec needs it only to decode steps, which nobody does.
+    # Loading it would delay rec; msgspec needs it only to decode steps, which never happens.
     from ptycassette.profiles.profile import Submit  # noqa: TC004
 
 StepKind = Literal[

@@ -99,7 +99,7 @@ def with_probed(
     return msgspec.structs.replace(harness, capability=known | (harness.capability or {}))
 
 
-# The manifest of a recording, from the head of its journal and from what the run revealed.
+# The manifest of a recording, from the head of its journal and from facts that the run revealed.
 
 
 _FORMAT_VERSION: Final = 1
@@ -212,7 +212,7 @@ def _streams(meta: SessionMeta, learnt: Learnt) -> dict[str, Any]:
 
 
 def _tape(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> dict[str, Any]:
-    """That there is a tape, if there is one."""
+    """The manifest fields for the tape; empty without one."""
     if learnt.tape is None:
         return {}
     option = meta.options[TAPE_OPTION]
@@ -305,7 +305,7 @@ def answers_apart(events: Iterable[JournalEvent]) -> Iterator[JournalEvent]:
 
 
 def _apart(held: list[JournalEvent], reader: AnswerReader) -> Iterator[JournalEvent]:
-    """Events that were held back, with the stretches that ``reader`` found in what was typed."""
+    """Events that were held back, cut at the answers that ``reader`` found in typed input."""
     pieces = iter(reader.take())
     for event in held:
         if not isinstance(event, Typed):
@@ -434,7 +434,7 @@ class SinkWriter:
         own = emulator(meta.size)
         self._emulator_id: EmulatorId = own.identity
         shared = emulator is default_emulator and isinstance(scrubber, StepScrubber)
-        shared = shared and meta.streams is None  # the scrubber paints what is searched, not these
+        shared = shared and meta.streams is None  # the scrubber paints the searched text, not these
         self._frames = FrameMaker(None if shared else own, policy)
         self._reserved = array("Q")
         self._times_us = array("Q")
@@ -699,7 +699,7 @@ class TapeWriter:
                 entry.tell_apart(self._keys)
 
     def finish(self) -> int:
-        """Write what is left; returns the number of entries."""
+        """Write the rest; return the number of entries."""
         self._write()
         return self._written
 
@@ -710,7 +710,7 @@ class TapeWriter:
 
 
 class _Entry:
-    """An entry that is not whole yet."""
+    """An entry that is not complete yet."""
 
     def __init__(self, sink: EntrySink) -> None:
         self._sink = sink
@@ -760,7 +760,7 @@ class _Entry:
             self._chunks.append(Chunk(t_us, len(event.data), event.form))
 
     def tell_apart(self, keys: EntryKeys) -> None:
-        """Give the question its key; what was held of it goes."""
+        """Give the question its key, and drop the bytes that were kept for it."""
         if self._raw is None:
             return
         raw, stored = bytes(self._raw), self._question.whole()
@@ -811,12 +811,11 @@ class _Body:
             self._pass_on(cut or len(self._raw))
 
     def whole(self) -> bytes:
-        """All of a body that is kept, as it is stored. Nothing follows."""
+        """The kept bytes of the body, in stored form. Nothing may be written afterwards."""
         self._pass_on(len(self._raw))
         return bytes(self.kept or b"")
 
     def finish(self) -> Any:
-        """See ``BodySink.finish``."""
         self._pass_on(len(self._raw))
         return self._body.finish()
 

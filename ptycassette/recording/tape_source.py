@@ -55,7 +55,7 @@ class TapeSource:
         self, journal: EventSource, tape: Callable[[], ItemReader], prices: Prices
     ) -> None:
         self._journal, self._tape, self._prices = journal, tape, prices
-        self._places = array("Q")  # for each item before which of the recorder's events it stands
+        self._places = array("Q")  # for each item, the number of the event after it
         self._decided = 0
 
     def __call__(self) -> Iterator[JournalEvent]:
@@ -98,7 +98,7 @@ class TapeSource:
 
 
 class _Items:
-    """The items of a reader, of which the next one may be looked at."""
+    """The items of a reader, with a look at the next one."""
 
     def __init__(self, reader: ItemReader) -> None:
         self._reader = reader
@@ -107,12 +107,12 @@ class _Items:
         self._began_us: int | None = None
 
     def begin(self, clock_us: int) -> None:
-        """Note when the program started; times count from there."""
+        """Set the start of the program, from which times count."""
         self._began_us = clock_us
 
     @property
     def there(self) -> bool:
-        """Whether there is a next item by now."""
+        """Whether a next item can be read by now."""
         if self._next is None:
             self._next = next(self._polled, None)
         if self._next is None:
@@ -122,7 +122,7 @@ class _Items:
 
     @property
     def t_us(self) -> int:
-        """The time of the next item, which is there."""
+        """The time of the next item, which must exist."""
         assert self._next is not None  # noqa: S101 - the caller asked
         head = self._reader.head
         if self._began_us is None or head is None:
@@ -130,7 +130,7 @@ class _Items:
         return max(0, self._next.t_us + head.origin_us - self._began_us)
 
     def take(self) -> TapeItem:
-        """Take the next item, which is there, with its time in the recording."""
+        """Take the next item, which must exist, with its time in the recording."""
         assert self._next is not None  # noqa: S101 - the caller asked
         item = msgspec.structs.replace(self._next, t_us=self.t_us)
         self._next = None

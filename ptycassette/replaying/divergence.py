@@ -57,7 +57,7 @@ class TextChange(msgspec.Struct, frozen=True):
 
 
 class _Bounded(SequenceMatcher[Hashable]):
-    """A matcher that takes no more than so many steps, and finds nothing more after them."""
+    """A matcher with a limited number of steps, which finds nothing more after them."""
 
     def __init__(self, old: Sequence[Hashable], new: Sequence[Hashable], steps: int) -> None:
         super().__init__(None, old, new, autojunk=False)
@@ -69,13 +69,13 @@ class _Bounded(SequenceMatcher[Hashable]):
 
     @property
     def fits(self) -> bool:
-        """Whether one look at all items takes no more than there is."""
+        """Whether one pass over all items stays within the remaining steps."""
         return self._costs[-1] <= self._left
 
     def find_longest_match(
         self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
     ) -> Match:
-        """See ``difflib``: a look takes a step for each pair of equal items."""
+        """See ``difflib``: a pass takes a step for each pair of equal items."""
         end = len(self._costs) - 1 if ahi is None else ahi
         self._left -= self._costs[end] - self._costs[alo]
         if self._left < 0:
@@ -105,7 +105,7 @@ def aligned(
 
 
 def changes_of(expected: str, got: str) -> tuple[TextChange, ...]:
-    """Both texts in parts, which joined give the texts."""
+    """Both texts, split into parts: the parts of each side joined are its text."""
     start = _common(expected, got)
     end = _common(expected[start:][::-1], got[start:][::-1])
     middle = expected[start : len(expected) - end], got[start : len(got) - end]
@@ -154,7 +154,6 @@ def folded_rows(rows: Sequence[str]) -> Iterator[str | int]:
 
 
 def _common(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
-    """The length of the common beginning."""
     for at, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return at
@@ -471,7 +470,7 @@ class Side(msgspec.Struct, frozen=True):
 
 
 class DriftChange(msgspec.Struct, frozen=True, kw_only=True):
-    """An exchange that changed. Numbers count from 1; 0 where the side has none.
+    """An exchange that changed. Numbers count from 1; 0 if the side has no such exchange.
 
     ``what`` is ``model``, or ``tool`` and a name, where the numbers are those of turns.
     """

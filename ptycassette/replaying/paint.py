@@ -24,7 +24,7 @@ from ptycassette.model.screen import DEFAULT_STYLE, Cursor, Screen, Size, Style,
 from ptycassette.terminal.cells import split_cells
 from ptycassette.terminal.sgr import attribute_parameters, color_parameters
 
-# A row of a ``Screen`` as cells: what is painted where, safe to send to a terminal.
+# A row of a ``Screen`` as cells, safe to send to a terminal.
 
 
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")

@@ -1,10 +1,10 @@
 """One pass over the events of a session, which turns every secret into patches.
 
-Output is cut into blocks at fixed offsets, never where reads happened to end, so that the same
-bytes give the same result however they were chunked. A block gives texts: the print stream, the
-strings of control functions, the messages that JSON in it says, and what the screen showed that
-none of these says. Each is searched by rules and for what is known; what rules find is known from
-there on, and looked for in the texts of the same block again.
+Output is cut into blocks at fixed offsets, independent of the sizes of reads, so the same bytes
+give the same result however they were chunked. A block gives several texts: the print stream, the
+strings of control functions, the messages in its JSON, and screen text that none of these
+contains. Each text is searched by rules and for known values. A value that a rule finds is known
+from then on, and the texts of the same block are searched for it again.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def declared_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownV
     """Values that a caller declared secret: each whole, and each of its lines.
 
     Raises:
-        ValueError: a value too short to be told apart from ordinary text.
+        ValueError: a value is too short to distinguish from ordinary text.
     """
     for value in values:
         if len(value.strip()) < SHORTEST_KNOWN:
@@ -108,9 +108,10 @@ def declared_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownV
 
 
 def begun_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownValue]:
-    """What shows while a value is typed into a field that is painted anew with each key.
+    """The beginnings of a value, which show while a field is repainted with each key.
 
-    As words, and only what reads as no word itself: the first letters of a pass phrase are one.
+    They match as words. A beginning that reads as a word itself is left out: the first letters of a
+    pass phrase may be one.
     """
     for value in values:
         rule = _shape(value, rules)
@@ -121,7 +122,7 @@ def begun_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownValu
 
 
 def _cases(value: str) -> Iterator[str]:
-    """A value as programs write it in capitals and in small letters; not one of words."""
+    """A value in capitals and in small letters, as programs write it; nothing for one of words."""
     if len(value) >= _LEAST and any(map(str.isdigit, value)):
         yield from (text for text in (value.upper(), value.lower()) if text != value)
 
@@ -137,7 +138,6 @@ def environment_values(
 
 
 def _value(name: str, value: str, rules: RuleSet) -> Iterator[KnownValue]:
-    """The secret parts of one named value."""
     value = _SCHEME.sub("", value)
     user = _USER_INFO.match(value)
     document = None if user or value[:1] not in "{[" else _parsed(value)
@@ -187,7 +187,7 @@ def _parsed(value: str) -> Any:
 
 
 def _shape(value: str, rules: RuleSet) -> Rule | None:
-    """The rule that knows the shape of the whole value."""
+    """The rule that matches the shape of the whole value."""
     found = rules.find(value)
     if found and found[0].end - found[0].start == len(value) and found[0].rule.kind == "secret":
         return found[0].rule
@@ -195,7 +195,6 @@ def _shape(value: str, rules: RuleSet) -> Rule | None:
 
 
 def _lines(value: str) -> list[str]:
-    """A value, or the lines of a value of several lines."""
     lines = [line.strip() for line in value.splitlines() if len(line.strip()) >= SHORTEST_KNOWN]
     lines = lines if len(lines) > 1 else [value.strip()]
     return [line for line in lines if not line.startswith("-----")]
@@ -443,7 +442,7 @@ class Finder:
         self._past.ask(lesson)
 
     def rest(self) -> None:
-        """Read what is left at the end."""
+        """Read the rest at the end."""
         for stream in self._streams.values():
             self._search("output", stream.rest())
         self._search("input", self._typed.rest() if self._stdin is None else self._stdin.rest())
@@ -454,7 +453,7 @@ class Finder:
         self.settled = self._fed
 
     def _output(self, event: Output) -> None:
-        """Read output. What did not go to the terminal alone is settled at the end."""
+        """Read output. Output that did not go to the terminal alone is settled at the end."""
         stream = self._streams.get(event.stream)
         if stream is None:  # of a stream that the head does not name
             name = event.stream or ""
@@ -466,7 +465,7 @@ class Finder:
             self.settled = max(self.settled, self._fed - self._fed % self._block - SETTLED)
 
     def _traffic(self, event: Traffic) -> None:
-        """Read a piece of a body, which is searched apart from others."""
+        """Read a piece of a body; each body is searched separately."""
         for match in _CACHE_KEY.finditer(event.data):
             self._searcher.spare(match[1].decode())
         name = f"{event.side} {event.entry}"
@@ -487,7 +486,7 @@ class Finder:
                     self._questions.popleft()
 
     def _read_body(self, body: TrafficText, views: Iterable[View]) -> None:
-        """Search what is new in a body, after it has what was found in the part it repeats."""
+        """Search the new part of a body; the repeated part gets its earlier findings."""
         for one in body.repeated:
             self._take_in_body(body, one)
         body.repeated = []
@@ -510,10 +509,10 @@ class Finder:
         self._adopt(())
 
     def _search(self, channel: str, views: Iterable[View]) -> None:
-        """Search texts; those that belong together come together.
+        """Search texts; texts that belong together must be passed together.
 
-        First all are searched by rules, then for what is known, with what the rules found. But
-        the screen reader depends on what was found in its text before the iterator advances.
+        First rules search all of them, then known values are searched, including the rules' finds.
+        But the screen reader depends on the findings in its text before the iterator advances.
         """
         before = self._past.count
         searched: list[View] = []
@@ -550,7 +549,7 @@ class Finder:
         self._searcher.forget_texts()
 
     def _search_known(self, channel: str, views: list[View]) -> None:
-        """Search texts, which were searched by rules, for what is known now; empties the list."""
+        """Search texts, which rules have already searched, for known values; empty the list."""
         if not views:
             return
         lesson = self._adopt(views)
@@ -566,7 +565,7 @@ class Finder:
         return self._searcher.search_again(view.text, shown=shown, by_rules=by_rules)
 
     def _adopt(self, searched: Iterable[View]) -> Lesson | None:
-        """Search for what was learnt from now on; None when nothing was."""
+        """Start to search for newly learnt values; None if nothing was learnt."""
         lesson = self._searcher.adopt()
         if lesson is not None:
             self._reader.seen.forget()
@@ -575,7 +574,6 @@ class Finder:
         return lesson
 
     def _take(self, channel: str, view: View, match: Match) -> None:
-        """Turn a match into patches."""
         one = channel == "service-events" and len(match.stretches) == 1
         if one and len([*view.pieces(*match.stretches[0])]) <= 1:
             return  # in one string of one event: it gets a placeholder when it is written
@@ -592,7 +590,7 @@ class Finder:
         self._tally.count(channel, match.rule, form=match.form, offset=where, length=length)
 
     def _take_in_body(self, body: TrafficText, one: FoundInBody) -> None:
-        """Turn what was found in a body of the tape into patches."""
+        """Turn the findings in a body of the tape into patches."""
         body.found.append(one)
         placed = [*body.placed(one.patches)]
         if not self._masks["tape"].cover(placed):

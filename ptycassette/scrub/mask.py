@@ -32,10 +32,10 @@ SELECTOR = "\xef\xb8\x8f"
 _SELECTED = "\ufe0f"
 _KEPT = frozenset({_SELECTED, "\ufeff"})
 """Characters that are their own masks. The emulator drops U+FEFF: nothing else joins nothing."""
-# What it makes as wide as an emoji, whatever marks stand between them (UTS #51, keycaps).
+# Characters that it makes as wide as an emoji, with any marks between them (UTS #51, keycaps).
 _KEYCAP = lazy_pattern(rf"[#*0-9](?=[^\x00-\x7f]*{_SELECTED})")
-# One character for each class (see ``_class``), by the number of its bytes. Marks are such as
-# show nothing, where there are any.
+# One character for each class (see ``_class``), by the number of its bytes. Marks are invisible
+# ones if there are any.
 _STAND_INS = (
     "\u00b7\u00a9\u034f\u00ad\u0600"
     "\u2022\uff38\u2600\u231a\ufe00\u200b\u200d\u0890\u0903\u0e33"
@@ -53,7 +53,8 @@ _ESCAPES = lazy_pattern(
 _QUOTED = lazy_pattern(r"(?P<escape>=[0-9A-F]{2})|(?P<line_end>=\r?\n)|[^=]+|=")
 _NUMBER = lazy_pattern(r"[0-9]+")
 _CHARACTER = lazy_pattern(r"[^=%\\&]+|.", re.DOTALL)
-# Of two digits X, of three x, and of more a letter that looks like one, or the mask of four bytes.
+# Two digits become X, three become x, and more become a letter that looks like one, or the mask of
+# four bytes.
 _DECIMALS = {2: "88", 3: "120", 4: "1093", 5: "65336", 6: "120793"}
 _NUMBERED = {"u": "\\u0078", "U": "\\U00000078", "x": "\\x78"}
 _PAIRS = lazy_pattern(r"((?:0[xX])?)[0-9A-Fa-f]{2}")
@@ -163,7 +164,6 @@ _SUBSTITUTED: dict[str, tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] 
 
 
 def _characters(text: str) -> str:
-    """Mask plain text."""
     if text.isascii():
         return text.translate(_ASCII)
     chars = text.encode("latin-1").decode("utf-8", "surrogateescape")
@@ -206,7 +206,7 @@ def _stand_in(char: str) -> str:
 
 
 def _class(char: str) -> tuple[int, int, int]:
-    """What the mask must keep: the bytes in UTF-8, how the character joins others, its cells."""
+    """The properties that a mask must keep: bytes in UTF-8, how the character joins, its cells."""
     kind, width = width_mode("cluster").classify(char)
     return len(char.encode()), kind, width
 

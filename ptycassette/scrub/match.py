@@ -1,10 +1,9 @@
-"""Text as it is searched, and the native engines that search it.
+"""The form of text that is searched, and the native engines that search it.
 
-The one alphabet is UTF-8 bytes shown as characters 0 to 255: a position in such text is a position
-in bytes, so that a hit in plain output is a byte range without any table. Squeezed text is the same
-without blanks, box borders, invisible characters and quotes: in it, a value that was wrapped,
-boxed, indented or quoted stands in one piece. ``spread`` leads back from it: to stretches with
-blanks, borders and line ends in between.
+The alphabet is UTF-8 bytes shown as characters 0 to 255: a position in such text is a position in
+bytes, so a hit in plain output is a byte range without any table. Squeezed text leaves out blanks,
+box borders, invisible characters and quotes: in it, a value that was wrapped, boxed, indented or
+quoted is in one piece. ``spread`` maps a hit back to the stretches of the original text.
 
 ``Literals`` finds many fixed strings (Aho-Corasick); a ``Pattern`` is searched by RE2.
 """
@@ -39,8 +38,8 @@ _AWAY = (
     f"\xc2[\xa0\xb7]|\xe2(?:\x80[\x80-\x8a\xa2\xa8\xa9\xaf]|\x8e\xbf"
     f"|[\x94-\x97][\x80-\xbf]|[\xa0-\xa3][\x80-\xbf])|\xe3\x80\x80|{INVISIBLE}"
 )
-# These; blanks and controls; | and > (ASCII borders and quotes); * (what passwords are shown as);
-# quotes, and the sign at the end of a line that continues.
+# These; blanks and controls; | and > (ASCII borders and quotes); * (shown for passwords); quotes,
+# and the sign at the end of a line that continues.
 _ASCII_AWAY = bytes([*range(0x21), 0x7F, *b"|>*\"'\\"])
 _SQUEEZED_AWAY = lazy_pattern(f"[{re.escape(_ASCII_AWAY.decode())}]+|{_AWAY}")
 
@@ -61,7 +60,7 @@ _LONE = lazy_pattern("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def plain(text: str) -> str:
-    """The text behind canonical text."""
+    """The text that canonical text represents."""
     if text.isascii():
         return text
     return text.encode("latin-1").decode("utf-8", "surrogateescape")
@@ -152,7 +151,7 @@ def _stretches(text: str, spans: Sequence[_Span]) -> Iterator[list[_Span]]:
 
 
 def _cuts(text: str) -> list[int]:
-    """Where a text is cut into pieces: never amid the bytes of a character."""
+    """The places at which a text is cut into pieces: never inside a character's bytes."""
     cuts = [0]
     while len(text) - cuts[-1] > 2 * _PIECE:
         found = _ASCII.search(text, cuts[-1] + _PIECE)
@@ -209,7 +208,7 @@ class _Automaton:
         self._worth = _WORTH_FILTER + _WORTH_LITERAL * len(literals) if filtered else 0
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
-        """Each occurrence: where its last character is, and its length."""
+        """Each occurrence: the place of its last character, and its length."""
         if self._worth > 0:
             self._worth -= len(text)
             if self._worth <= 0:
@@ -236,7 +235,7 @@ class _Automaton:
 
 
 def _filter_of(literals: Iterable[str]) -> Any:
-    """A pattern that matches one of these strings; None where RE2 has none."""
+    """A pattern that matches one of these strings; None if RE2 cannot compile it."""
     source = "|".join(
         literal
         if literal.isascii() and literal.isalnum()
@@ -302,13 +301,13 @@ class Literals:
 
 
 class Pieces:
-    """As ``Literals``, for overlapping pieces of the same values.
+    """Like ``Literals``, for overlapping pieces of the same values.
 
-    Of pieces that overlap, several hold the same few characters. These are searched for; then it is
-    seen which of the pieces are around them. So there is an eighth of the characters to search for.
+    Several overlapping pieces share the same few characters. The search looks for these, then
+    checks which pieces are around a hit. So it searches for an eighth of the characters.
 
     Args:
-        pieces: to begin with; distinct and not empty.
+        pieces: the first pieces; distinct and not empty.
     """
 
     def __init__(self, pieces: Iterable[str] = ()) -> None:
@@ -372,9 +371,9 @@ class Pattern:
             yield start, end
 
     def matches(self, text: str, *, group: str = "") -> Iterator[tuple[int, int, int]]:
-        """Where every match in ``text`` starts, and start and end of its group of that name.
+        """Every match in ``text``: its start, and start and end of its group of that name.
 
-        Of the whole match where the pattern has no such group. Empty ones are left out.
+        If the pattern has no such group, of the whole match. Empty ones are left out.
         """
         engine = _compiled(self.source)
         number = _group_of(self.source, group) if group else 0
@@ -391,6 +390,6 @@ def _compiled(source: str) -> Any:
 
 @cache
 def _group_of(source: str, name: str) -> int:
-    """The number of the group of that name; 0, the whole match, where there is no such group."""
+    """The number of the group of that name; 0 (the whole match) without such a group."""
     number: int = _compiled(source).groupindex.get(name.encode(), 0)
     return number

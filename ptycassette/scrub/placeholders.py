@@ -68,7 +68,7 @@ class Patches:
         return new
 
     def touch(self, start: int, end: int) -> bool:
-        """Whether anything is to be written between two offsets."""
+        """Whether a patch covers bytes between two offsets."""
         for number in range(start // _PAGE, end // _PAGE + 1) if self._pages else ():
             page = self._pages.get(number)
             if page is not None:
@@ -193,7 +193,7 @@ class Placeholders:
 
     Args:
         searcher: rules and known values.
-        tally: counts what is replaced.
+        tally: counts replacements.
 
     Attributes:
         counts: whether replacements are counted.
@@ -256,7 +256,7 @@ class Placeholders:
         return rewrite(value, lambda text: self.text(text, channel=channel), member)
 
     def secrets(self, value: Any) -> list[str]:
-        """What would be replaced in the strings of a JSON value, in their order."""
+        """The secrets in the strings of a JSON value that would be replaced, in their order."""
         found: list[str] = []
 
         def look(text: str, names: Names | None = None) -> str:
@@ -287,8 +287,8 @@ class Placeholders:
     def noted(self, event: Noted, patches: Patches, offset: int) -> tuple[Noted, int]:
         """A service event with placeholders, and the offset after it.
 
-        What spans several events is masked by ``patches``, whose offsets count the characters of
-        all strings; the rest gets placeholders.
+        Secrets that span several events are masked by ``patches``, whose offsets count the
+        characters of all strings; the rest gets placeholders.
         """
         strings = strings_of(event.payload)
         end = offset + sum(len(canonical(text)) for _, text in strings)
@@ -307,7 +307,6 @@ class Placeholders:
         return event, end
 
     def _patched(self, payload: Any, patches: Patches, offset: int) -> Any:
-        """A payload with patches and placeholders."""
         at = offset
 
         def change(text: str, names: Names | None = None) -> str:
@@ -367,7 +366,7 @@ class Placeholders:
 
 
 class _Piece(NamedTuple):
-    """A stretch of a text: how it is shown, what it was, and the rule that replaced it, if any."""
+    """A stretch of a text: its shown form, its original, and the rule that replaced it, if any."""
 
     shown: str
     was: str
@@ -451,7 +450,7 @@ def scrubbed_traffic(searcher: Searcher, tally: Tally, chunks: Sequence[bytes]) 
 
 
 def traffic_views(chunks: Sequence[bytes]) -> Iterator[View]:
-    """What is read of one direction of traffic, or of one log of it: bytes, and their messages."""
+    """The texts to search in one direction of traffic, or in one log: bytes, and their messages."""
     readers = (Blocks(lambda raw, base: (View(raw, base=base),), _BLOCK, _OVERLAP), Messages())
     for chunk in chunks:
         for reader in readers:
@@ -487,7 +486,7 @@ def _documents(raw: str) -> Iterator[tuple[int, int]]:
 
 
 def _ends(text: str, start: int) -> int | None:
-    """The end of the value that begins at ``start``; None if there is none."""
+    """The end of the value that begins at ``start``; None if no value begins there."""
     try:
         return _DECODER.raw_decode(text, start)[1]
     except (ValueError, RecursionError):
@@ -495,7 +494,7 @@ def _ends(text: str, start: int) -> int | None:
 
 
 def _mended(raw: str, masked: str, start: int, end: int) -> Iterator[str]:
-    """The parts of one document: strings and numbers as masked, the rest as in the original."""
+    """The parts of one document: masked strings and numbers, the rest as in the original."""
     at = start
     for token in _TOKEN.finditer(raw, start, end):
         first, last = token.span("number" if token["body"] is None else "body")
@@ -511,7 +510,6 @@ def _mended(raw: str, masked: str, start: int, end: int) -> Iterator[str]:
 
 
 def _string(raw: str, masked: str, start: int, end: int) -> Iterator[str]:
-    """The inside of one string."""
     at = start
     escapes = _ESCAPE_WITHIN if raw.find(_QUOTE_WITHIN, start, end) >= 0 else _ESCAPE
     for escape in escapes.finditer(raw, start, end):

@@ -53,7 +53,7 @@ from ptycassette.scrub.search.known import KnownValue, KnownValues, Learner, Sea
 from ptycassette.scrub.views.structured import BLOCK, strings_of
 from ptycassette.scrub.views.view import Seen
 
-# The two readers of a session, and when each starts anew. See ``ptycassette.scrub.session``.
+# The two readers of a session, and when each starts again.
 
 
 _MOST_PASSES = 6
@@ -73,14 +73,14 @@ class Passes:
 
     Args:
         source: the events.
-        first: makes a reader of the events as they were recorded.
-        second: makes a reader of what is masked.
-        patches: what is to be masked of the output; both kinds of reader add to it.
-        watch: sees what the first reader reads, and says what is secret.
-        typed_at_screen: whether it sees screens, too.
+        first: makes a reader of the recorded events.
+        second: makes a reader of the masked events.
+        patches: the parts of the output to mask; both kinds of reader add to it.
+        watch: sees the events of the first reader, and finds typed secrets.
+        typed_at_screen: whether it sees screens as well.
 
     Attributes:
-        left: the reader that still found something each time; None when no secret is left.
+        left: the reader that still found secrets in the last pass; None when no secret is left.
         clean: whether one reader saw all events, found nothing, and learnt nothing meanwhile.
             Then another one would read the same events in the same way.
     """
@@ -122,8 +122,8 @@ class Passes:
                     screen = first.screen if self._typed_at_screen else None
                     first.know(self._watch.saw(item[0], screen))
                 fed += len(item[0].data) if isinstance(item[0], Output | Traffic) else _OF_AN_EVENT
-            # What is known now was in what was read before. Not at each value: of many that
-            # come late most are known when twice as much was read, or all of it.
+            # A value known now may be in text that was read before. Do not restart at each value:
+            # of many late values, most are known after twice as much text, or all of it.
             late = False
             if item is None or fed >= max(2 * begun, looked + looked // _LOOKS):
                 looked, late = fed, first.late()
@@ -155,7 +155,7 @@ class Passes:
 
 
 class _Second:
-    """The second reader, over masked bytes. What it reads is what is written."""
+    """The second reader, over masked bytes: exactly the bytes that are written."""
 
     def __init__(self, source: EventSource, new: NewReader, patches: Patches) -> None:
         self._source, self._new, self._patches = source, new, patches
@@ -267,7 +267,6 @@ class SessionScrubber:
                 self._searcher.known.add(value)
 
     def _know_session(self, meta: SessionMeta) -> None:
-        """Learn the secrets in the head of a session."""
         self._env_allowlist = tuple(map(storable_text, meta.env_allowlist))
         self._know(
             environment_values(
@@ -281,7 +280,7 @@ class SessionScrubber:
         self._know_argv(meta.argv)
 
     def _know_argv(self, argv: Sequence[str]) -> None:
-        """Learn from arguments, each also behind the option before it."""
+        """Learn from arguments, each also as the value of the option before it."""
         behind = (f"{one} {word}" for one, word in pairwise(argv) if one.startswith("-"))
         for text in (*argv, *behind):
             for _ in self._searcher.search(canonical(text)):
@@ -304,7 +303,7 @@ class SessionScrubber:
             ),
             patches=self._masks["output"],
             watch=watch,
-            # Elsewhere nobody types, and nothing is asked for on a screen.
+            # Elsewhere no user types, and no prompt is on a screen.
             typed_at_screen=meta.streams is None or meta.streams.stdin == "terminal",
         )
         yield from passes.run()
@@ -330,7 +329,7 @@ class SessionScrubber:
     def _reader(
         self, meta: SessionMeta, *, masks: Mapping[str, Patches] | None = None, **options: Any
     ) -> Finder:
-        """A reader of the session; with ``masks`` of its own it only looks."""
+        """A reader of the session; with its own ``masks`` it only looks."""
         where, tally = (self._masks, self._tally) if masks is None else (masks, Tally())
         return Finder(self._searcher.another(), meta, masks=where, tally=tally, **options)
 
@@ -340,7 +339,7 @@ class SessionScrubber:
         return self._left
 
     def check(self, texts: Any, *, channel: str = "manifest", t_us: int | None = None) -> None:
-        """See ``model.StepScrubber.check``; ``t_us`` is None for what has no time."""
+        """See ``model.StepScrubber.check``; ``t_us`` is None for texts without a time."""
         place = channel if t_us is None else f"{channel}: {t_us // 1000} ms"
         for _, text in strings_of(texts):
             for rule in self.look(text):
@@ -401,8 +400,8 @@ class SessionScrubber:
     def traffic(self, chunks: Sequence[bytes]) -> list[bytes]:
         """Provider traffic, scrubbed: as many chunks, each as long as it was; JSON stays JSON.
 
-        What is learnt here is also removed from the events of the session, if ``events`` is
-        called later, and the other way round.
+        Values learnt here are also removed from the events of the session if ``events`` is called
+        later, and the other way round.
         """
         return scrubbed_traffic(self._searcher, self._tally, chunks)
 
@@ -434,7 +433,7 @@ class SessionScrubber:
         return self._placeholders.value(value, channel=channel)
 
     def secrets(self, value: Any) -> list[str]:
-        """What would be replaced in the strings of a JSON value, in their order."""
+        """The secrets in the strings of a JSON value that would be replaced, in their order."""
         return self._placeholders.secrets(value)
 
     @property
@@ -467,17 +466,17 @@ def default_scrubber(
     """A scrubber for one session, with the built-in rules.
 
     Args:
-        known: values that are secret; each is removed wherever it, or (when it looks
-            generated) a piece of it, occurs, also encoded, coloured, wrapped or typed.
+        known: secret values; each is removed wherever it occurs, also encoded, coloured, wrapped or
+            typed; of a value that looks generated, pieces are removed as well.
         volatile: also scrub clocks, PIDs, durations, sockets and temporary files.
-        values: further known values, with names of their own in the report.
+        values: further known values, with their own names in the report.
         rules: further rules.
         preserved: values that are not scrubbed, on purpose; the report names them.
         without: names of rules that are not applied.
 
     Raises:
-        ValueError: a known value is too short to be told apart from ordinary text, or the
-            pattern of a further rule is no regular expression.
+        ValueError: a known value is too short to distinguish from ordinary text, or the pattern of
+            a further rule is not a regular expression.
     """
     unwanted = frozenset(without)
     further = tuple(rules)

@@ -24,11 +24,11 @@ def is_frozen() -> bool:
 
 
 class Steady:
-    """A clock that goes on from where it was when the one that it reads goes back.
+    """A clock that does not go back when the clock that it reads does.
 
-    Once that one is as late as it was, its own time counts again: a single wrong reading adds
-    nothing. Thread-safe: what was shown before is read first, so that a thread that is late is not
-    taken for a jump.
+    It continues from its last value until the other clock has caught up; so one wrong reading adds
+    nothing. Thread-safe: the last shown time is read first, so that a late thread does not look
+    like a jump.
 
     Args:
         read_us: reads a clock, in microseconds.
@@ -93,7 +93,7 @@ class SystemAsyncSleeper:
         import asyncio  # noqa: PLC0415 - slow to load, and most who want a clock have no loop
 
         if seconds > 0 and is_frozen():
-            await asyncio.to_thread(time.sleep, seconds)  # the loop's own clock stands still
+            await asyncio.to_thread(time.sleep, seconds)  # the loop's own clock does not advance
         else:
             await asyncio.sleep(max(0.0, seconds))
 

@@ -1,8 +1,9 @@
-"""What git says about files of a work tree; nothing where git or the repository is missing.
+"""Ask git about files of a work tree; the answers are empty without git or a repository.
 
-The repository may be that of a stranger, and its settings name programs. None of them runs: the
+The repository may come from a stranger, and its settings name programs. None of these runs: the
 commands here only read the index and attributes, the file system monitor is switched off, and an
-object that is missing is not fetched, because a fetch runs what the settings call ssh.
+object that is missing is not fetched, because a fetch runs the program that the settings name as
+ssh.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _GIT: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}
 
 
 class IgnoredFile(msgspec.Struct, frozen=True):
-    """A file that git leaves out, and the rule that says so, as ``FILE:LINE: PATTERN``."""
+    """A file that git ignores, and the rule that ignores it, as ``FILE:LINE: PATTERN``."""
 
     name: str
     rule: str
@@ -37,14 +38,14 @@ def asked_git(
     timeout_s: float = _TIMEOUT_S,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[int, bytes] | None:
-    """The exit status of git and what it printed; None where it is missing or takes too long.
+    """The exit status and output of git; None if it is missing or takes too long.
 
     Args:
-        folder: where it is started.
+        folder: the folder in which it starts.
         words: the command, and its arguments.
         data: its input.
         timeout_s: how long it may take.
-        environment: of git; this process's when None.
+        environment: the variables for git; this process's when None.
     """
     import subprocess  # noqa: PLC0415 - most commands start no git
 
@@ -74,7 +75,7 @@ def asked_git(
 
 
 def _bound_memory(pid: int) -> None:
-    """Let a process have only so much memory: settings may name ``/dev/zero`` as attributes."""
+    """Limit the memory of a process: settings may name ``/dev/zero`` as attributes."""
     if sys.platform == "linux":
         import resource  # noqa: PLC0415 - as subprocess
 
@@ -127,7 +128,7 @@ class WorkTree:
 
     def ignored(self, names: Sequence[str]) -> list[IgnoredFile]:
         """Which of the files are left out of commits, and why (git-check-ignore(1))."""
-        # It refuses GIT_LITERAL_PATHSPECS: what is behind ./ is no magic, and it matches no globs.
+        # It refuses GIT_LITERAL_PATHSPECS: text after ./ is not magic, and it matches no globs.
         words = self._asked("check-ignore", "-z", "-v", "--stdin", names=[f"./{n}" for n in names])
         found = zip(words[::4], words[1::4], words[2::4], words[3::4], strict=False)
         return [
@@ -157,7 +158,7 @@ class WorkTree:
         return None if lines is None else {line[2:]: line[:1] in "Ss" for line in lines}
 
     def committed_bytes(self, name: str, *, most_bytes: int) -> bytes | None:
-        """A file as git has it, before any filter; None where git has none, or a larger one."""
+        """A file as git stores it, before any filter; None if git has none, or a larger one."""
         environment = _without_git(os.environ)
         size = asked_git(self._folder, "cat-file", "-s", f":./{name}", environment=environment)
         if size is None or size[0] or int(size[1]) > most_bytes:
@@ -175,7 +176,7 @@ class WorkTree:
         return self._answer(*words, names=names) or []
 
     def _answer(self, *words: str, names: Iterable[str] = ()) -> list[str] | None:
-        """The fields that git prints, which end with NUL; None where it does not answer."""
+        """The fields that git prints, each ended by NUL; None if it fails."""
         given = b"".join(os.fsencode(name) + b"\0" for name in names)
         answer = asked_git(self._folder, *words, data=given, environment=_without_git(os.environ))
         if answer is None or answer[0] not in {0, 1}:  # 1: check-ignore found nothing
@@ -184,7 +185,7 @@ class WorkTree:
 
 
 def _without_git(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what leads git elsewhere: a hook of git has an index of its own."""
+    """The environment without variables that redirect git: a hook of git has another index."""
     leading = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
     kept = {name: value for name, value in environment.items() if name not in leading}
     return {**kept, "LC_ALL": "C"}

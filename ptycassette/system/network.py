@@ -1,13 +1,13 @@
-"""Keeps a program off the network: in a network namespace of its own, with nothing but loopback.
+"""Keeps a program off the network: it gets its own network namespace with only loopback.
 
-One guard for everything that starts a program. What enters the namespace is a process of its own
-(``network_launch.py``), which becomes the program, so that it works in a process with threads.
+All code that starts a program uses this guard. A separate process (``network_launch.py``) enters
+the namespace and then becomes the program, so the guard works in a process with threads.
 
-``PTYCASSETTE_DISABLE_NETWORK=1`` wants it for every program; a recording with a tape, a rerun, a
-fork and a blame want it in any case.
+``PTYCASSETTE_DISABLE_NETWORK=1`` applies it to every program; a recording with a tape, a rerun, a
+fork and a blame always apply it.
 
-Where the kernel does not let this user make a namespace, ``ConnectionWatch`` looks at what the
-program is connected to.
+If the kernel does not let this user make a namespace, ``ConnectionWatch`` looks at the program's
+connections instead.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Guard(msgspec.Struct, frozen=True):
     ports: tuple[int, ...] = ()
 
     def command(self, path: str, argv: Sequence[str]) -> list[str]:
-        """What to start in place of ``argv``, and becomes it, with the same process id.
+        """The command to start in place of ``argv``; it becomes ``argv``, with the same process id.
 
         Args:
             path: the file of the program.
@@ -214,7 +214,7 @@ class ConnectionWatch(Closing):
             assert one.remote  # noqa: S101 - narrows the type
             host, port = one.remote
             itself = one.remote in ends or (ipaddress.ip_address(host).is_loopback and port in here)
-            if not itself and one.local[1] not in here:  # or somebody connected to it
+            if not itself and one.local[1] not in here:  # or another process connected to it
                 self.seen.add(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
         self._judged |= connected
 

@@ -1,8 +1,8 @@
 """Blocks the network for tests that replay, as far as one process can.
 
 Python's own sockets of the test process may connect to this machine only, and look up
-no other name. Programs that a test starts, and libraries with sockets of their own, are
-not blocked; the header of the test run says so.
+no other name. Programs that a test starts, and libraries with their own sockets, are not blocked;
+the header of the test run warns about that.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def _enter_namespaces(relay: socket.socket) -> None:
 
 
 def _hide_resolvers(libc: ctypes.CDLL) -> None:
-    """Put an empty folder over that of each, where there are some. ``_prove`` looks again."""
+    """Cover each existing one with an empty folder. ``_prove`` checks the result."""
     folders = {os.path.realpath(os.path.dirname(path)) for path in _RESOLVERS}
     there = [os.fsencode(folder) for folder in folders if os.path.isdir(folder)]
     if there and libc.unshare(_CLONE_NEWNS) == 0:
@@ -143,7 +143,7 @@ def _hide_resolvers(libc: ctypes.CDLL) -> None:
 
 
 def _drop_capabilities(libc: ctypes.CDLL) -> None:
-    """Keep nothing that enters another namespace: for root without a user namespace."""
+    """Drop every capability that enters other namespaces: for root without a user namespace."""
     for number in set(range(_MOST_CAPABILITIES)) - _KEPT_CAPABILITIES:
         libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
@@ -200,7 +200,7 @@ def _enters_network_of(pid: int) -> bool:
 
 
 def _listener(port: int) -> socket.socket:
-    """Listens on the port of every address of loopback."""
+    """A socket that listens on the port of every address of loopback."""
     try:
         made = socket.socket(socket.AF_INET6)
         made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
@@ -229,7 +229,7 @@ def _await(relay: socket.socket) -> None:
 
 
 def _start_relay() -> tuple[socket.socket, int]:
-    """Start it, as nobody's child; returns a socket to it, and its process id."""
+    """Start it without a parent that waits for it; return a socket to it, and its process id."""
     ours, theirs = socket.socketpair()
     program, starter = os.getpid(), os.getppid()
     child = os.fork()
@@ -255,7 +255,7 @@ def _be_relay(launcher: socket.socket, program: int, starter: int) -> None:
     os.closerange(4, 1 << 20)
     os.chdir("/")
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)  # while it ends, the program may still have to say so
+        signal.signal(number, signal.SIG_IGN)  # the program may report it while it ends
     ended = os.pidfd_open(program)
     launcher.send(os.getpid().to_bytes(8, "little"))
     listeners = []
@@ -284,7 +284,7 @@ def _map_all_users(pid: int) -> None:
 
 
 class _End:
-    """One end of a relayed connection, and what is still to be sent to it."""
+    """One end of a relayed connection, and the data still to send to it."""
 
     def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(False)
@@ -295,7 +295,7 @@ class _End:
         self.ended = self.shut = False
 
     def send(self) -> None:
-        """Send what the other end takes now, and after the last byte its end."""
+        """Send as much as the other end takes now, and after the last byte its end."""
         try:
             while self.pending:
                 self.pending = self.pending[self.socket.send(self.pending) :]
@@ -390,7 +390,7 @@ class _Relay:
 
 
 def _connected(host: str, port: int) -> socket.socket | None:
-    """A connection to the port outside: at the address that was asked, else at another one."""
+    """A connection to the port outside: at the requested address, else at another one."""
     for one in dict.fromkeys((host, "127.0.0.1", "::1")):
         try:
             return socket.create_connection((one, port), _CONNECT_S)

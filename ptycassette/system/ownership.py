@@ -1,8 +1,8 @@
-"""What a process started, wrote or locked is its own: a fork of it must not act on that.
+"""A process acts only on what it started, wrote or locked itself; a fork of it must not.
 
 A fork copies every object. Python closes the generators of threads that a fork does not have,
-an exception in the fork leaves the blocks of its parent, and ``atexit`` runs there, too. So
-whatever ends programs or removes files asks first whether it is in the process that made it.
+an exception in the fork leaves the blocks of its parent, and ``atexit`` runs there as well. So
+code that ends programs or removes files first checks that it runs in the process that made them.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from ptycassette.model.records import StreamKind
 
 
 def stream_kind(fd: int) -> StreamKind:
-    """The kind of ``fd``. One that is not open counts as ``null``."""
+    """The kind of ``fd``; ``null`` if it is not open."""
     try:
         found = os.fstat(fd)
     except OSError:

@@ -25,7 +25,7 @@ _MAKING = frozenset(
 
 
 class _EndedError(BaseException):
-    """As ``KeyboardInterrupt``: it is handled by nobody on its way."""
+    """Like ``KeyboardInterrupt``: no code on its way handles it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -33,7 +33,7 @@ class _EndedError(BaseException):
 
 
 class _Unwinding:
-    """What SIGTERM and SIGHUP do meanwhile."""
+    """Handles SIGTERM and SIGHUP meanwhile."""
 
     def __init__(self) -> None:
         main = threading.current_thread() is threading.main_thread()
@@ -67,7 +67,7 @@ def unwound(run: Callable[[], int]) -> int:
     Only in the main thread, and only signals that would end the process.
 
     Returns:
-        What ``run`` returned.
+        The result of ``run``.
     """
     unwinding = _Unwinding()
     try:
@@ -87,7 +87,7 @@ def is_making_a_temporary(frame: FrameType | None) -> bool:
         frame: what the signal found running.
     """
     if frame is not None and frame.f_globals.get("__name__") in _ENTERING:
-        return True  # a block is entered or left: what was made is handed over
+        return True  # a block is entered or left: the made object is handed over
     while frame is not None:
         if frame.f_globals.get("__name__") in _MAKING:
             return True

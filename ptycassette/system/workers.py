@@ -120,7 +120,6 @@ def _received(connection: socket.socket) -> Any:
 
 
 def _work(connection: socket.socket) -> int:
-    """Answer until the owner is gone."""
     while True:
         try:
             function, args, kwargs = _received(connection)
@@ -134,7 +133,7 @@ def _work(connection: socket.socket) -> int:
 
 
 def _die_with(parent: int) -> None:
-    """Be sent SIGTERM when the foreman is killed, where the kernel can do that."""
+    """Ask for SIGTERM when the foreman is killed, if the kernel can send it."""
     if sys.platform == "linux":
         import ctypes  # noqa: PLC0415 - only workers need it
 

@@ -25,7 +25,7 @@ _SWEDISH: Final = _national("@[\\]^`{|}~", "ÉÄÖÅÜéäöåü")
 _FRENCH_CANADIAN: Final = _national("@[\\]^`{|}~", "àâçêîôéùèû")
 
 CHARSETS: Final[dict[str, Charset | None]] = {
-    # final character: what it replaces; None is ASCII
+    # final character: its replacements; None is ASCII
     "B": None,
     "0": {ord("`") + offset: char for offset, char in enumerate(_GRAPHICS)},
     "A": {ord("#"): "£"},

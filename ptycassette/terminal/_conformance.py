@@ -69,7 +69,7 @@ CASES: Final[dict[str, tuple[Step, ...]]] = {
     "tab stop cleared by default": ("\x1b[9G\x1b[g\r\tx",),
     "malformed UTF-8": (b"a\xffb\xe2\x82c",),
 }
-"""Steps by what they are about."""
+"""The steps of each case, by its name."""
 
 KNOWN: Final[dict[str, dict[str, str]]] = {
     "ghostty": {
@@ -77,12 +77,12 @@ KNOWN: Final[dict[str, dict[str, str]]] = {
         "cursor saved with the wrap pending": "the wrap is still pending after DECRC, as in xterm",
         "erasing with the wrap pending": "EL ends a pending wrap, as in xterm",
         "half a flag": "one regional indicator takes two cells",
-        "a skin tone on its own": "it joins nothing but an emoji, and takes two cells",
+        "a skin tone on its own": "it joins only an emoji, and takes two cells",
         "VS15": "a character shown as text takes one cell",
         "a dash three em long": "U+2E3B takes two cells",
         "DEL": "DEL is painted",
         "tab stop cleared by default": "TBC without a parameter clears nothing",
-        "malformed UTF-8": "U+FFFD stands for what is malformed; xterm.js drops it",
+        "malformed UTF-8": "U+FFFD replaces malformed bytes; xterm.js drops them",
     },
     "stock-pyte": {
         "wrap pending, then a character": "CUU ends the pending wrap, and no cell is overwritten",
@@ -99,8 +99,8 @@ KNOWN: Final[dict[str, dict[str, str]]] = {
         "tabs": "CBT is ignored",
         "repetition": "REP is ignored",
         "saved cursor": "SCOSC and SCORC are ignored",
-        "alternate screen": "there is none",
-        "alternate screen 47": "there is none",
+        "alternate screen": "not supported",
+        "alternate screen 47": "not supported",
         "reverse wrap": "BS stops at the margin",
         "soft reset": "DECSTR is painted",
         "links": "OSC 8 is dropped",
@@ -112,10 +112,10 @@ KNOWN: Final[dict[str, dict[str, str]]] = {
         "half a flag": "one regional indicator takes two cells",
         "a skin tone on its own": "it joins nothing, and takes two cells",
         "VS15": "the selector is dropped",
-        "malformed UTF-8": "U+FFFD stands for what is malformed; xterm.js drops it",
+        "malformed UTF-8": "U+FFFD replaces malformed bytes; xterm.js drops them",
     },
 }
-"""Differences that were looked into, by backend."""
+"""Differences whose cause is known, by backend."""
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyte
 
 
-# Signals: what a program reports to its terminal besides text, such as titles and turns.
+# Signals: reports of a program to its terminal besides text, such as titles and turns.
 
 
 MAX_SIGNALS: Final = 4096
@@ -170,7 +170,7 @@ class Core:
         self._set_up()
         self.signals.add(Signal("reset"))
 
-    # -- what pyte calls these ------------------------------------------------------------
+    # -- pyte's names for these -----------------------------------------------------------
 
     @property
     def cursor(self) -> pyte.screens.Cursor:
@@ -360,7 +360,7 @@ class Painting(Core):
         self.kind = kind
 
     def _paint_marks(self, data: str) -> None:
-        """Paint marks. Those that a full cell would only drop are not looked at."""
+        """Paint marks. Skip those that a full cell would drop."""
         head = len(data) if self.traced else MAX_CLUSTER + 1
         for char in data[:head]:
             self._step(char)
@@ -376,7 +376,7 @@ class Painting(Core):
         self._paint_narrow(cells)
 
     def _paint_narrow(self, data: str | list[str]) -> None:
-        """Paint the texts of cells, of one column each."""
+        """Paint the texts of cells that are one column wide."""
         buf, cols = self.buf, self.columns
         style = self.pen.style
         left = len(data)
@@ -418,7 +418,6 @@ class Painting(Core):
             done += count
 
     def _paint_wide(self, data: str) -> None:
-        """Paint characters of two cells each."""
         buf, cols = self.buf, self.columns
         style = self.pen.style
         done, total = 0, len(data)
@@ -466,7 +465,6 @@ class Painting(Core):
         return x
 
     def _base(self) -> str:
-        """The first character of the cell before the cursor."""
         x = self._before()
         return self.row.chars[x][:1] if x >= 0 else ""
 
@@ -515,7 +513,7 @@ class Painting(Core):
         old.view = None
 
     def _put(self, char: str, width: int) -> None:
-        """Paint one character into its own cell. One of width 0 takes a cell, too."""
+        """Paint one character into its own cell. A character of width 0 also takes a cell."""
         buf, cols = self.buf, self.columns
         width = width or 1
         if buf.x + width > cols:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # It begins with a character class, so that the search skips text at full speed; what
 # follows depends on the control character just taken. Nothing in it can backtrack far. (No group is
-# repeated possessively: Python 3.11.2 goes on behind the part of one that fails.)
+# repeated possessively: Python 3.11.2 continues after the part of one that fails.)
 SPLIT: Final = re.compile(
     r"([\x00-\x1f\x7f-\x9f]"
     r"(?:(?<=\x1b)(?:"
@@ -303,7 +303,7 @@ class Machine:
         self._dcs_body = False
 
     def _learn(self, control: str) -> Action:
-        """What a complete control function does; remembered when it is short."""
+        """The action of a complete control function; short ones are cached."""
         screen = self.screen
         introducer = control[:2]
         action: Action
@@ -359,7 +359,7 @@ class Machine:
         return at, began
 
     def _draw(self, text: str, at: int) -> None:  # noqa: ARG002 - a traced parser needs it
-        """Paint text that stands at ``at`` in what is being parsed."""
+        """Paint text from offset ``at`` of the data that is being parsed."""
         self.screen.draw(text)
 
     def _enter(self, state: int) -> None:
@@ -389,7 +389,7 @@ class Machine:
             self._control_sequence(char)
 
     def _c1(self, char: str) -> None:
-        """A C1 control, CAN or SUB: all of them end what is open."""
+        """A C1 control, CAN or SUB: each ends an open sequence."""
         if char in "\x98\x9e\x9f":
             self._enter(STRING)
             self._kept = {"\x98": "X", "\x9e": "^", "\x9f": "_"}[char]
@@ -452,7 +452,7 @@ class Machine:
             self._overlong = match is None
 
     def _string(self, text: str, at: int, stop: int) -> int:
-        """Collect a string's body up to what ends it; returns where parsing continues."""
+        """Collect a string's body up to its end; return where parsing continues."""
         match = STRING_END.search(text, at, stop)
         end = match.start() if match else stop
         if self._state == STRING and (found := NOT_ASCII.search(text, at, end)):
@@ -492,7 +492,6 @@ class Machine:
         self._body_length += len(text)
 
     def _finish(self) -> None:
-        """The string is complete."""
         if self._overlong:
             return
         kept = self._kept + "".join(self._body)
@@ -573,7 +572,7 @@ class Parser(Machine):
 
     def _mark(self, text: str | bytes) -> None:
         """Mark where characters of the chunk are struck over."""
-        if isinstance(text, bytes):  # what is dropped of it comes between, too
+        if isinstance(text, bytes):  # the dropped part of it also comes between
             text = text.decode("utf-8", "surrogateescape")
         marked = STRUCK.sub(STRIKE, self._painted + text)
         if STRIKE in marked:
@@ -613,7 +612,7 @@ class Parser(Machine):
         self._decoder.setstate((state.held, 0))
 
     def _run(self, text: str) -> int | None:
-        """Parse text; returns where a sequence left open at its end began, if in this text."""
+        """Parse text; return the start of a sequence that is open at its end, if in this text."""
         began: int | None = None
         at, length = 0, len(text)
         while at < length:
@@ -641,7 +640,7 @@ class Parser(Machine):
         return SPLIT.split(text[at:stop])
 
     def _note_painted(self, parts: list[str]) -> None:
-        """Note what a block ends with, for a BS or a character at the start of the next one."""
+        """Note the end of a block, for a BS or a character at the start of the next one."""
         if parts[-1]:
             self._painted = parts[-1][-1]
         elif len(parts) > 1 and parts[-2] == "\x08":
@@ -875,7 +874,7 @@ def backend(name: str) -> EmulatorFactory:
 
 
 def answering(factory: EmulatorFactory, profile: QueryProfile) -> EmulatorFactory:
-    """The factory of emulators that answer queries as ``profile`` says.
+    """A factory of emulators that answer queries from ``profile``.
 
     Raises:
         UsageError: these emulators take no profile.

@@ -143,8 +143,6 @@ class GhosttyEmulator:
 
 
 class _ReadRow:
-    """A row as of the last read."""
-
     __slots__ = ("cells", "runs", "text")
 
     def __init__(self, cells: list[str], styles: list[Style]) -> None:
@@ -275,7 +273,7 @@ class _Reader:
         return style
 
     def _only_background(self) -> int | str | None:
-        """The colour of a cell that was erased in one."""
+        """The colour of a cell that was erased with one."""
         raw = self._raw[0]
         _check(lib.ghostty_cell_get(raw, lib.GHOSTTY_CELL_DATA_CONTENT_TAG, self._number))
         tag = self._number[0]

@@ -81,7 +81,7 @@ def values(text: str) -> tuple[int, ...]:
     return tuple(value for value, _ in parse_parameters(text))
 
 
-# SGR: what ``CSI ... m`` does to the style that characters are painted in.
+# SGR: the effect of ``CSI ... m`` on the style of painted characters.
 
 
 _UNDERLINES: Final = ("", "single", "double", "curly", "dotted", "dashed")
@@ -456,7 +456,7 @@ class Row:
             self.origins[start:end] = [None] * (end - start)
 
     def insert(self, col: int, count: int, style: Style) -> None:
-        """Shift the cells from ``col`` right by ``count``; what leaves the row is lost."""
+        """Shift the cells from ``col`` right by ``count``; cells that leave the row are lost."""
         chars = self.chars
         length = len(chars)
         count = min(count, length - col)
@@ -553,7 +553,7 @@ class Row:
                 chars[col] = BLANK
 
 
-# Reflow: what happens to wrapped lines when the width changes.
+# Reflow: how wrapped lines change with the width.
 
 
 class Lines:
@@ -708,7 +708,10 @@ _TAB_WIDTH = 8
 
 
 class Saved:
-    """What DECSC saves, in one slot per buffer. ``pen`` is ``None`` for the default one."""
+    """The state that DECSC saves, in one slot per buffer.
+
+    ``pen`` is ``None`` for the default one.
+    """
 
     __slots__ = ("charset", "line", "pen", "x")
 
@@ -798,7 +801,7 @@ class Buffer:
         self.rows[at:at] = [self.blank_row(style) for _ in range(count)]
 
     def delete_rows(self, at: int, count: int, style: Style) -> None:
-        """Take ``count`` rows out at row ``at``; blank ones come in at the bottom margin."""
+        """Remove ``count`` rows at row ``at``; blank ones come in at the bottom margin."""
         count = min(count, self.bottom - at + 1)
         del self.rows[at : at + count]
         end = self.bottom + 1 - count

@@ -1,4 +1,4 @@
-"""Which moments of a session become frames. Pure: a policy sees events, never a clock.
+"""Choose the moments of a session that become frames. Pure: a policy sees events, never a clock.
 
 The contract, for code that turns journal events into frames::
 
@@ -24,8 +24,8 @@ second, and never past the end of the session.
 ten screens and almost no output. The frames that others rely on (before an input,
 after a resize, the last one) are always written and count against the budget. Any
 other frame is written while the budget lasts; one that repaints a row or two of the
-frame before must leave half of the fixed part for screens that are new. What is left
-out follows from ``output.raw``.
+frame before must leave half of the fixed part for screens that are new. A frame that is left out
+can be made from ``output.raw``.
 """
 
 from __future__ import annotations

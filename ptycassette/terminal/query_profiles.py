@@ -130,7 +130,7 @@ def query_profile_of(text: str | bytes) -> QueryProfile:
     """The profile that a TOML text describes.
 
     Raises:
-        ValueError: it is not TOML or not a profile; the message says what is wrong.
+        ValueError: it is not TOML or not a profile; the message names the problem.
     """
     try:
         raw = parse_toml(text if isinstance(text, str) else text.decode())
@@ -163,7 +163,7 @@ def _check_names(what: str, names: set[str], known: Collection[str]) -> None:
         raise ValueError(f"no such {what}: {unknown[0]!r}; there are: {', '.join(sorted(known))}")
 
 
-# Answers to queries: what a terminal sends back when a program asks.
+# Answers to queries that a program sends to its terminal.
 
 
 MAX_REPLIES: Final = 4096
@@ -389,7 +389,6 @@ class Modes(Reports, Movement):
                 self._set_ansi(mode, on=False)
 
     def _note(self, mode: int, *, on: bool) -> None:
-        """Store the mode, and add a signal if it changed."""
         if (mode in self.mode) == on:
             return
         if on:

@@ -1,12 +1,12 @@
-"""Output that brings a terminal into the state that another one is in.
+"""Output that brings a terminal into the state of another one.
 
-Where a part of a recording is taken away, what follows it still expects the screen that the part
-had painted. ``repaint_bytes`` says that screen in a few bytes: the rows and those that scrolled off
+When a part of a recording is removed, the part after it still expects the screen that was painted
+before. ``repaint_bytes`` restores that screen in a few bytes: the rows and those that scrolled off
 the top, both buffers, cursors, margins, tab stops, modes, character sets, titles.
 
-Not said: which character came last (a combining mark right behind joins nothing, REP repeats
-nothing), the saved cursor and the keyboard flags of an alternate screen that is not shown, and what
-stands right of the last column since the terminal was wider.
+Not restored: the last character (a combining mark right after it joins nothing, REP repeats
+nothing), the saved cursor and the keyboard flags of an alternate screen that is not shown, and
+text right of the last column from a time when the terminal was wider.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _SAVES_CURSOR: Final = 1048
 
 
 def repaint_bytes(emulator: PyteEmulator) -> bytes:
-    """What a fresh terminal of the same size must be fed to be as ``emulator`` is now.
+    """The bytes that bring a fresh terminal of the same size into the state of ``emulator``.
 
-    An incomplete sequence or character at the end of what was fed is not part of it
+    An incomplete sequence or character at the end of its input is not part of it
     (``emulator.pending``).
     """
     return "".join(_terminal(emulator.terminal)).encode("utf-8", "surrogatepass")
@@ -103,7 +103,7 @@ def _lines(terminal: Terminal, main: Buffer) -> Iterator[str]:
 
 
 def _wrapping(row: Row, after: Row, columns: int) -> Iterator[str]:
-    """Make the row below ``row`` continue it: it does where a character did not fit."""
+    """Make the row below continue ``row``: that happens when a character did not fit."""
     last = row.chars[columns - 1]
     if last == BLANK and after.chars[1] == "":
         yield f"\x1b[{columns}G{_pen(row.styles[columns - 1])}{after.chars[0]}{_pen(DEFAULT_STYLE)}"
@@ -153,7 +153,7 @@ def _cells(terminal: Terminal, row: Row) -> Iterator[str]:
 
 
 def _pen(style: Style) -> str:
-    """What selects a style: SGR, the link, the protection."""
+    """The sequences that select a style: SGR, the link, the protection."""
     link = "" if style.link is None else _plain(style.link)
     protected = 1 if is_protected(style) else 0
     return f'\x1b[{sgr_of(style)}m\x1b]8;;{link}\x1b\\\x1b[{protected}"q'
@@ -172,7 +172,7 @@ def _marks(buffer: Buffer) -> Iterator[str]:
 
 
 def _saved(buffer: Buffer, *, by: str = "") -> Iterator[str]:
-    """The saved cursor of the buffer that is shown; ``by`` is what saves it."""
+    """The saved cursor of the buffer that is shown; ``by`` is the sequence that saves it."""
     saved = buffer.saved
     if not (by or saved.x or saved.line or saved.pen or saved.charset):
         return
@@ -187,7 +187,7 @@ def _saved(buffer: Buffer, *, by: str = "") -> Iterator[str]:
 
 
 def _modes(terminal: Terminal) -> Iterator[str]:
-    """All modes but the alternate screen, and insertion, which would disturb what follows."""
+    """All modes except the alternate screen and insertion, which would disturb later output."""
     alone = {_SAVES_CURSOR, *_ALT}
     last = (terminal.mouse_protocol, terminal.mouse_encoding)
     private = [mode >> _SHIFT for mode in terminal.mode if mode >> _SHIFT]
@@ -207,12 +207,11 @@ def _modes(terminal: Terminal) -> Iterator[str]:
 
 
 def _keyboard(stack: list[int]) -> Iterator[str]:
-    """The flags of kitty's keyboard protocol."""
     return (f"\x1b[>{flags}u" for flags in stack)
 
 
 def _cursor(terminal: Terminal) -> Iterator[str]:
-    """The cursor. Behind the last column it only comes by printing what stands there."""
+    """The cursor. It gets past the last column only by printing the character there."""
     buf, columns = terminal.buf, terminal.columns
     row = buf.y - (buf.top if terminal.origin else 0) + 1
     if buf.x < columns:
@@ -236,5 +235,5 @@ def _charset_name(charset: Charset) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without the control characters that would end the string that the text stands in."""
+    """Remove the control characters that would end the string around the text."""
     return _CONTROLS.sub("", text)

@@ -1,6 +1,6 @@
 """The parameters of SGR that select a style (ECMA-48 8.3.117, and xterm's additions).
 
-A screen may come from a stranger's cassette, with anything in place of a colour; what is not a
+A screen may come from a stranger's cassette, with any text as a colour; text that is not a
 colour gives no parameters.
 """
 
@@ -66,6 +66,6 @@ def color_parameters(color: int | str | None, base: int) -> list[str]:
 
 
 def _rgb(color: str) -> list[str]:
-    """Red, green and blue of ``#rrggbb`` as decimal numbers; none of anything else."""
+    """Red, green and blue of ``#rrggbb`` as decimal numbers; empty for anything else."""
     found = _RGB.match(color)
     return [str(int(part, 16)) for part in found.groups()] if found else []

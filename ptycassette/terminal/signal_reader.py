@@ -50,7 +50,7 @@ class SignalTerminal(Terminal):
 
 
 class _SignalParser(Parser):
-    """Takes control characters that give no signals for text, which is ignored at full speed."""
+    """Treats control characters that give no signals as text, which is ignored at full speed."""
 
     def _parts(self, text: str, at: int, stop: int) -> list[str]:
         return _HEARD.split(text[at:stop])
@@ -136,7 +136,7 @@ def held_back(data: bytes) -> int:
 
 
 class _Answering(SignalTerminal):
-    """Answers every query but the cursor position."""
+    """Answers every query except the cursor position."""
 
     def report_device_status(self, mode: int = 0, *, private: bool = False) -> None:
         """DSR: leaves a mark in place of the cursor position."""

@@ -91,13 +91,12 @@ def _charset_name(charset: Charset | None) -> str:
 
 
 class _Styles:
-    """The styles of a state, each once."""
+    """The styles of a state, without duplicates."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[Style, bool], int] = {}
 
     def number(self, style: Style) -> int:
-        """The index of the style in the list."""
         key = (public_style(style), is_protected(style))
         return self._numbers.setdefault(key, len(self._numbers))
 
@@ -206,18 +205,15 @@ class _Loader:
         return row
 
     def pen(self, number: int) -> Pen:
-        """The pen of a style's number."""
         _check(0 <= number < len(self.pens), "no such style")
         return self.pens[number]
 
     def saved(self, packed: _Saved) -> Saved:
-        """A saved cursor."""
         pen = None if packed.style is None else self.pen(packed.style)
         _check(packed.x >= 0 and packed.line >= 0, "a saved cursor is outside")
         return Saved(packed.x, packed.line, pen, _charset(packed.charset))
 
     def buffer(self, packed: _Buffer) -> Buffer:
-        """A screen buffer."""
         _check(1 <= packed.lines <= MAX_SIZE, "a buffer has too many rows, or none")
         _check(MIN_COLUMNS <= packed.columns <= MAX_SIZE, "a buffer is too wide or too narrow")
         _check(len(packed.rows) == packed.lines, "a buffer has another height than it says")

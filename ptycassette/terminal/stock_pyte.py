@@ -36,14 +36,13 @@ _COLORS: Final = {
 
 
 class _Screen(pyte.Screen):
-    """pyte's screen, which keeps what it would send back."""
+    """pyte's screen, which keeps its answers."""
 
     def __init__(self, columns: int, lines: int) -> None:
         self.sent: list[str] = []
         super().__init__(columns, lines)
 
     def write_process_input(self, data: str) -> None:
-        """Keep an answer."""
         self.sent.append(data)
 
 

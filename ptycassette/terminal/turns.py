@@ -19,7 +19,7 @@ _WORKING = frozenset({"working", "busy", "running"})
 
 
 def turn_after(signals: Iterable[Signal]) -> Turn | None:
-    """Whose turn it is after ``signals``; None if none of them is about turns."""
+    """The side whose turn it is after ``signals``; None if none of them is about turns."""
     turn: Turn | None = None
     for signal in signals:
         match signal.name:

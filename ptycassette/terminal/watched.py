@@ -55,7 +55,7 @@ class WatchedTerminal(Terminal):
         if unread:
             rows = self.buf.rows
             numbers = [y for y, row in enumerate(rows) if row in unread]
-            self._moved = self._moved or self._last in unread  # what goes on there is new again
+            self._moved = self._moved or self._last in unread  # later text there is new again
             unread.clear()
             if numbers:
                 self.on_read(rows, numbers, self.columns)
@@ -161,7 +161,7 @@ class WatchedTerminal(Terminal):
         return False
 
     def _wrap(self) -> None:
-        """Wrap into the next row. Together with the text there it forms something new."""
+        """Wrap into the next row. Text already in that row forms new text with the wrapped part."""
         super()._wrap()
         row = self.buf.rows[self.buf.y]
         if self._repeating or row.chars.count(BLANK) != len(row.chars):
@@ -198,12 +198,12 @@ class WatchedTerminal(Terminal):
         self._quiet = False
 
     def insert_characters(self, count: int | None = None) -> None:
-        """ICH: as ``Editing.insert_characters``; the row counts as unread."""
+        """ICH: like ``Editing.insert_characters``, and marks the row as unread."""
         super().insert_characters(count)
         self._touch(self.buf.y, self.buf.y)
 
     def delete_characters(self, count: int | None = None) -> None:
-        """DCH: as ``Editing.delete_characters``; the row counts as unread."""
+        """DCH: like ``Editing.delete_characters``, and marks the row as unread."""
         super().delete_characters(count)
         self._touch(self.buf.y, self.buf.y)
 
@@ -419,7 +419,7 @@ class TracedParser(Parser):
         self._fed = 0
 
     def skip(self, length: int) -> None:
-        """Skip so many bytes of the output."""
+        """Skip ``length`` bytes of the output."""
         self._fed += length
 
     def feed(self, data: bytes) -> None:
@@ -523,7 +523,7 @@ class LazyEmulator(PyteEmulator):
         return not parser.pending and not parser.in_sequence and self.terminal.scrolls_as_printed()
 
     def _drop(self) -> bool:
-        """Drop lines that have scrolled out of the history; False when there are none."""
+        """Drop lines that have scrolled out of the history; False without such lines."""
         data = b"".join(self._held)
         rows = self.terminal.lines + self.terminal.scrollback
         gone, *last = data.rsplit(b"\n", rows + 1)
@@ -591,7 +591,7 @@ class PaintedBytes:
         self._parser = TracedParser(self._terminal)
 
     def feed(self, data: bytes, *, listen: bool) -> None:
-        """Take output. What is seen counts only while ``listen`` is true."""
+        """Take output. It counts only while ``listen`` is true."""
         terminal = self._terminal
         if listen and not terminal.listens:
             terminal.listens = True
@@ -619,7 +619,7 @@ class PaintedBytes:
 
 
 class _Listening(TracedTerminal):
-    """A traced terminal that notes what is seen in a part of it before it is lost."""
+    """A traced terminal that notes the text in a part of it before it is lost."""
 
     watched = True
     listens = False
@@ -637,7 +637,7 @@ class _Listening(TracedTerminal):
             self.look()
 
     def draw(self, data: str) -> None:
-        """Paint text. On the whole screen it is seen wherever it goes."""
+        """Paint text. If the part is the whole screen, text is seen at any place."""
         if not self.listens:
             super().draw(data)
             return
@@ -653,7 +653,6 @@ class _Listening(TracedTerminal):
         self._see(range(min(above, self.buf.y), self.buf.y + 1))
 
     def look(self) -> None:
-        """Note what is in the part now."""
         if self.rows is None and self.cells is None:
             return
         self._see(range(self.lines))

@@ -161,7 +161,7 @@ _EXTENDS: Final[frozenset[tuple[int, int]]] = frozenset(
     # GB9, GB9a, GB9b
     + [(before, after) for before in _ALL_KINDS for after in (EXTEND, SKIN_TONE, ZWJ, SPACING_MARK)]
     + [(PREPEND, after) for after in _ALL_KINDS]
-    # GB11, without looking at what stands before the joiner; GB12
+    # GB11, without a look at the text before the joiner; GB12
     + [(ZWJ, PICTOGRAPH), (REGIONAL, REGIONAL)]
 )
 
@@ -244,7 +244,7 @@ class WidthMode:
     def runs(self) -> re.Pattern[str]:
         """Matches narrow characters (group 1), wide ones that join nothing (2), marks (3), or one.
 
-        Each narrow character comes with the marks behind it, for ``cells`` to divide.
+        Each narrow character comes with the marks after it, for ``cells`` to divide.
         """
         narrow = self._narrow_class
         wide, wide_astral = _classes(self._wide)
@@ -267,7 +267,7 @@ class WidthMode:
 
     @cached_property
     def _marks(self) -> list[Range]:
-        """What joins any cell before it, and never widens it."""
+        """Characters that join any cell before them, and never widen it."""
         mark = (EXTEND, 0) if self.joining else (OTHER, 0)
         marks = [item for item, value in self._ranges.items() if value == mark]
         vs16 = ord(_VS16)
@@ -325,9 +325,9 @@ class WidthMode:
 
         Args:
             char: one character.
-            kind_before: the kind of the character before, ``NO_JOIN`` when there is none.
+            kind_before: the kind of the character before, ``NO_JOIN`` without one.
             width_before: the width of the cell before.
-            base: the first character of the cell before; "" when there is none.
+            base: the first character of the cell before; "" without one.
 
         Returns:
             The kind and the width to remember for the next step, and whether

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette import CassetteWriter, errors, open_cassette
+from ptycassette import errors, open_cassette
 from ptycassette.model.records import FinalRecord, OutputRecord, ScrubReport
 from ptycassette.testing import manifest_of
+from ptycassette.viewing import CassetteWriter
 
 pytestmark = pytest.mark.integration
 

@@ -39,7 +39,6 @@ from ptycassette import (
     tape_tool,
     tool_call,
     use_tape,
-    with_turns,
 )
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
@@ -54,6 +53,7 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.system.network_block import NetworkBlockedError
+from ptycassette.viewing import with_turns
 from tests import snippets
 from tests.commands import COMMAND, ptycassette
 from tests.tampering import TamperedTape
@@ -242,6 +242,153 @@ def test_a_client_that_was_made_before_the_block_is_recorded(
         threading.Thread.start,
         socket.socket.connect,
     )
+
+
+def test_a_client_that_was_made_in_replay_connects_after_the_block(
+    tmp_path: Path, provider: Provider
+) -> None:
+    """Replay needs no connections, and a client may live longer than its block."""
+    path, url = recorded(tmp_path / "run.cassette", "milk", "bread"), provider.url
+    url += "/v1/chat/completions"
+
+    async def ask_and_close() -> None:
+        (await later.post(url, json=question("e"))).raise_for_status()
+        await later.aclose()
+
+    with use_tape(path):
+        client, later = httpx.Client(), httpx.AsyncClient()
+        client.post(url, json=question("milk"))
+        asyncio.run(later.post(url, json=question("bread"))).raise_for_status()
+        assert "_pool" not in vars(client._transport)
+        assert "_pool" not in vars(later._transport)
+
+    with ThreadPoolExecutor(4) as pool:  # all of them need the connections first
+        asked = [pool.submit(client.post, url, json=question(text)) for text in "abcd"]
+        pools = {id(client._transport._pool) for one in asked if one.result().is_success}
+    asyncio.run(ask_and_close())
+    client.close()
+
+    assert len(pools) == 1
+    assert sorted(map(said, provider.bodies)) == [f"you said {text}" for text in "abcde"]
+    assert type(client._transport) is httpx.HTTPTransport
+    assert type(later._transport) is httpx.AsyncHTTPTransport
+
+
+def test_a_client_that_was_made_in_replay_and_never_asked_is_closed(tmp_path: Path) -> None:
+    """With its transport entered or not, and by a subclass too."""
+
+    class Own(httpx.HTTPTransport):  # type: ignore[misc,name-defined]
+        closed = False
+
+        def close(self) -> None:
+            self.closed = self._pool is not None
+            super().close()
+
+    async def closed() -> None:
+        async with httpx.AsyncClient() as later:
+            assert isinstance(later._transport, httpx.AsyncHTTPTransport)
+        await httpx.AsyncClient().aclose()
+
+    with use_tape(recorded(tmp_path / "run.cassette", "milk"), allow_unplayed=True):
+        with httpx.Client() as client:
+            assert isinstance(client._transport, httpx.HTTPTransport)
+            assert repr(client._transport).startswith(f"<{HTTPX}.HTTPTransport object")
+            with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+                client._transport.nonsense  # noqa: B018
+        httpx.Client().close()
+        own = Own()
+        httpx.Client(transport=own).close()
+        asyncio.run(closed())
+
+    assert own.closed
+
+
+NO_FILE = "/there/is/no.pem"
+NO_TRANSPORTS: list[tuple[dict[str, Any], type[Exception]]] = [
+    ({"nonsense": 1}, TypeError),
+    ({"limits": None}, AttributeError),
+    ({"verify": NO_FILE}, OSError),
+    ({"cert": NO_FILE}, OSError),
+    ({"proxy": "gopher://127.0.0.1:1"}, ValueError),
+    ({}, OSError),
+]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"), NO_TRANSPORTS, ids=["unknown", "limits", "verify", "cert", "proxy", "file"]
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_transport_that_cannot_be_made_is_refused_in_replay_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any], error: type[Exception]
+) -> None:
+    """At the place that makes it, with the same error as outside of the block."""
+    path = recorded(tmp_path / "run.cassette", "milk")
+    if not wrong:
+        monkeypatch.setenv("SSL_CERT_FILE", NO_FILE)
+    for kind in (httpx.HTTPTransport, httpx.AsyncHTTPTransport):
+        with pytest.raises(error) as outside:
+            kind(**wrong)
+        with use_tape(path, allow_unplayed=True), pytest.raises(error) as inside:
+            kind(**wrong)
+        assert str(inside.value) == str(outside.value)
+
+
+LOADED_BY_A_REPLAY = f"""
+import sys
+import {HTTPX} as httpx
+from ptycassette import use_tape
+
+with use_tape(sys.argv[1]):
+    body = {{"model": "m", "messages": [{{"role": "user", "content": "milk"}}]}}
+    httpx.Client().post("{NOWHERE}/v1/chat/completions", json=body).raise_for_status()
+print(*sys.modules)
+"""
+
+
+def test_a_replay_loads_no_connections_and_nothing_that_records(tmp_path: Path) -> None:
+    """The first block of a process waits for each module that it loads."""
+    code = f"import {HTTPX}, sys; print(*sys.modules)"
+    alone, loaded = (
+        set(
+            subprocess.run(
+                [sys.executable, "-c", *words], check=True, capture_output=True, text=True
+            ).stdout.split()
+        )
+        for words in (
+            [code],
+            [LOADED_BY_A_REPLAY, str(recorded(tmp_path / "run.cassette", "milk"))],
+        )
+    )
+    heavy = (
+        "asyncio",
+        "email.policy",
+        f"{HTTPX.replace('httpx', 'httpcore')}",
+        "logging.config",
+        "ptycassette.agents.faults",
+        "ptycassette.agents.fork",
+        "ptycassette.agents.harness",
+        "ptycassette.agents.inprocess.drifting",
+        "ptycassette.agents.inprocess.forking",
+        "ptycassette.tape.providers",
+        "ptycassette.agents.rerun.made_answers",
+        "ptycassette.cassette.io.writer",
+        "ptycassette.formats",
+        "ptycassette.recording",
+        "ptycassette.replaying.standin",
+        "ptycassette.scrub.rules",
+        "ptycassette.scrub.search",
+        "ptycassette.scrub.session",
+        "ptycassette.seal.bundle",
+        "ptycassette.system.pty",
+        "ptycassette.tape.consent",
+        "ptycassette.tape.io._wire",
+        "ptycassette.terminal",
+        "pyte",
+        "subprocess",
+        "uuid",
+    )
+    roots = tuple(f"{name}." for name in heavy)
+    assert [name for name in sorted(loaded - alone) if f"{name}.".startswith(roots)] == []
 
 
 def test_an_unknown_version_of_a_client_is_an_error_and_nothing_stays_patched(

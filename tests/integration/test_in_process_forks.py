@@ -20,15 +20,7 @@ pytest.importorskip("aiohttp")
 HTTPX = next((name for name in ("httpx", "httpx2") if find_spec(name)), "httpx")
 httpx = pytest.importorskip(HTTPX)
 
-from ptycassette import (
-    TapeFork,
-    fork_of,
-    open_cassette,
-    read_lineage,
-    tape_tool,
-    tool_call,
-    use_tape,
-)
+from ptycassette import TapeFork, open_cassette, tape_tool, tool_call, use_tape
 from ptycassette.agents.blame.io.blaming import BlameOptions
 from ptycassette.agents.blame.oracle import Oracle
 from ptycassette.agents.faults.provider import PROVIDER_FAULTS
@@ -46,6 +38,7 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.tape.consent.terms import ApprovalNeededError
+from ptycassette.viewing import fork_of, read_lineage
 from tests.commands import ptycassette
 
 pytestmark = pytest.mark.integration

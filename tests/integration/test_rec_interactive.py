@@ -15,10 +15,11 @@ import pexpect
 import psutil
 import pytest
 
-from ptycassette import JournalFollower, open_cassette
+from ptycassette import open_cassette
 from ptycassette.cassette.timeline.match_entries import read_entries
 from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.system.pty.process import PURE_PYTHON
+from ptycassette.viewing import JournalFollower
 from tests.savers import saver_of, wait_until_journaled
 
 # Half of the tests run with either loop in `make test`, all with both in `make test-all`.

@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from ptycassette import RerunReport, Session, open_cassette, rerun_cassette, use
+from ptycassette import Session, open_cassette, rerun_cassette, use
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 from ptycassette.errors import (
@@ -28,6 +28,7 @@ from ptycassette.errors import (
     RefusedError,
     UsageError,
 )
+from ptycassette.viewing import RerunReport
 from tests.commands import COMMAND, ptycassette
 
 pytestmark = pytest.mark.integration

@@ -316,7 +316,7 @@ OF_TAPES = [
     "fork {c} --at tape:1 --change response=x -o {out}", "verify {c}", "verify-scrub {c}",
     "blame {c} --oracle exit --budget 5", "promote {c} --reviewed-by x -o {out}",
     "bundle export {c} --entry 1 --key {key}", "diff {c} {plain}", "diff --json {c} {plain}",
-    "doctor --drift {c}", "check --init {c}", "mask {c} --word hello -o {out}",
+    "doctor --drift {c}", "check --init {c}", "edit mask {c} --word hello -o {out}",
     "verify --sealed {c}", "import {c}/tape.jsonl -o {out}", "textconv {c}/tape.jsonl",
     "textconv {c}/manifest.json", "textconv {c}/final.json",
     *(f"export {{c}} - -f {name}" for name in (

@@ -16,10 +16,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ptycassette import JournalFollower, open_cassette, record
+from ptycassette import open_cassette, record
 from ptycassette.recording.io.finalising import left_journals, recover
 from ptycassette.recording.io.saver import NO_SAVER, StartedSaver
 from ptycassette.system.files.state_dirs import journal_dir
+from ptycassette.viewing import JournalFollower
 from tests.savers import saver_of
 
 pytestmark = [

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ptycassette import open_cassette, record, scenario_environment
+from ptycassette import open_cassette, record
 from ptycassette.cli.entry import cli
 from ptycassette.errors import UsageError
 from ptycassette.replaying.scenario.io import load_scenario
 from ptycassette.testing import ManualClock, ScriptedPty
+from ptycassette.viewing import scenario_environment
 
 pytestmark = pytest.mark.integration
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import ptycassette
+from ptycassette import viewing
 
 HEAVY = ("pyte", "textual", "pytest", "aiohttp", "rich", "click")
 
@@ -21,6 +24,26 @@ def test_all_is_sorted_and_without_repeats() -> None:
     assert names == sorted(set(names), key=lambda name: (not name[0].isupper(), name))
 
 
+def test_the_public_names_are_few_and_each_is_on_the_page() -> None:
+    """A table of ``docs/api.md`` has it."""
+    page = (Path(__file__).resolve().parents[2] / "docs/api.md").read_text(encoding="utf-8")
+    rows = "\n".join(line for line in page.splitlines() if line.startswith("| `"))
+    listed = re.findall(r"`(\w+)`", "\n".join(row.split("|")[1] for row in rows.splitlines()))
+
+    assert sorted(listed) == sorted({*ptycassette.__all__} - {"__version__"})
+    assert len(listed) <= 33
+
+
+@pytest.mark.parametrize("name", sorted({*viewing.MODULE_OF} - {"read_plain"}))
+def test_a_name_that_has_moved_works_with_a_warning(name: str) -> None:
+    """For one release; the viewer's interface has it without one."""
+    with pytest.warns(DeprecationWarning, match="import it from ptycassette.viewing"):
+        old = getattr(ptycassette, name)
+
+    assert old is getattr(viewing, name)
+    assert name in viewing.__all__
+
+
 @pytest.mark.parametrize("name", ptycassette.__all__)
 def test_every_public_name_loads(name: str) -> None:
     """Each name of ``__all__`` is there, and is listed for completion."""
@@ -28,9 +51,10 @@ def test_every_public_name_loads(name: str) -> None:
     assert name in dir(ptycassette)
 
 
-def test_type_checkers_see_the_names_that_python_loads() -> None:
+@pytest.mark.parametrize("module", [ptycassette, viewing])
+def test_type_checkers_see_the_names_that_python_loads(module: ModuleType) -> None:
     """The imports for type checkers, the table for Python and ``__all__`` agree."""
-    tree = ast.parse(Path(ptycassette.__file__).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     seen = {
         alias.name: f"ptycassette.{str(node.module).removeprefix('ptycassette.')}"
@@ -39,13 +63,13 @@ def test_type_checkers_see_the_names_that_python_loads() -> None:
         for alias in node.names
     }
     loaded = {
-        name: f"ptycassette.{module}"
-        for module, names in ptycassette._MODULES.items()
+        name: f"ptycassette.{place}"
+        for place, names in module._MODULES.items()
         for name in names.split()
     }
 
     assert seen == loaded
-    assert {*ptycassette.__all__} - {"__version__"} == {*loaded}
+    assert {*module.__all__} - {"__version__"} == {*loaded}
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -52,6 +52,7 @@ def test_a_file_that_was_changed_is_parsed() -> None:
 
 def test_a_checkout_has_no_tables() -> None:
     """Its files change, and are parsed."""
+    importlib.import_module("ptycassette.scrub.rules")
     _tables._made.cache_clear()
 
     assert _tables.made_table(FILES[0].read_text(encoding="utf-8")) is None

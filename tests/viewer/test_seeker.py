@@ -9,15 +9,9 @@ from typing import Any
 
 import pytest
 
-from ptycassette import (
-    InputRecord,
-    Screen,
-    Size,
-    default_emulator,
-    open_cassette,
-    screen_of,
-)
+from ptycassette import Screen, Size, open_cassette
 from ptycassette.model.records import Output
+from ptycassette.viewing import InputRecord, default_emulator, screen_of
 from ptycassette_viewer.seeker import Seeker, Shown, _Wanted
 from ptycassette_viewer.session.session import ViewerSession
 from ptycassette_viewer.session.source import CassetteSource

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette import Cassette, CassetteError, printable
+from ptycassette import Cassette, CassetteError
 from ptycassette.errors import NotFoundError
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.viewing import printable, read_plain
 
 _MAX_BYTES = 16 << 20
 

@@ -13,12 +13,11 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from ptycassette import (
-    CassetteError,
+from ptycassette import CassetteError, open_cassette
+from ptycassette.viewing import (
     ForkBetween,
     ReportedDivergence,
     fork_between,
-    open_cassette,
     read_reports,
     reported_divergences,
     with_turns,

@@ -17,7 +17,8 @@ from textual.screen import ModalScreen
 from textual.screen import Screen as TextualScreen
 from textual.widgets import Button, DataTable, Footer, Input, Label, Static
 
-from ptycassette import CassetteError, open_cassette, printable, visible
+from ptycassette import CassetteError, open_cassette
+from ptycassette.viewing import printable, visible
 
 from .session.index import EventIndex, Kind
 from .widgets.growing_table import GrowingTable

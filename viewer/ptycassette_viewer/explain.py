@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ptycassette import visible_bytes
+from ptycassette.viewing import visible_bytes
 
 _TOKEN = re.compile(
     rb"\x1b\[(?P<csi>[\x30-\x3f]*)(?P<between>[\x20-\x2f]*)(?P<final>[\x40-\x7e])"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ptycassette import Cassette, CassetteError, Screen, export_of_file, exports_of
+from ptycassette import Cassette, CassetteError, Screen
+from ptycassette.viewing import export_of_file, exports_of
 
 SCREEN_ENDINGS = tuple(ending for one in exports_of("screen") for ending in one.endings)
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from textual.binding import Binding, BindingType
 
-from ptycassette import parse_time
+from ptycassette.viewing import parse_time
 
 from .widgets.screen_view import EXTRA_MARKS, MARKS
 

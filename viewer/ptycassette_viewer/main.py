@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from ptycassette import CassetteError, open_cassette, printable, read_reports
+from ptycassette import CassetteError, open_cassette
 from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.viewing import printable, read_reports
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.cache import user_cache
 

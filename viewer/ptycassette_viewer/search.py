@@ -16,11 +16,11 @@ from typing import Any, Literal
 import msgspec
 import regex
 
-from ptycassette import (
+from ptycassette import Size
+from ptycassette.viewing import (
     Event,
     InputRecord,
     ServiceEventRecord,
-    Size,
     default_emulator,
     painted_bytes,
     visible,

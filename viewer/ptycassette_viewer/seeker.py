@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from ptycassette import CassetteError, Screen, screen_of
+from ptycassette import CassetteError, Screen
+from ptycassette.viewing import screen_of
 
 from .session.session import ViewerSession
 

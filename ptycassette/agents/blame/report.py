@@ -17,7 +17,7 @@ from ptycassette.model.visible_text import printable
 
 
 CONFIDENCE = 0.95
-"""Of all intervals; one minus it is the false discovery rate."""
+"""The confidence of all intervals; one minus it is the false discovery rate."""
 
 _Z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 _SAME = 1 + 1e-7  # two tables as likely as each other, but for rounding (as R and scipy do)
@@ -82,7 +82,7 @@ def false_discovery(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-# What is said of a step, from the intervals of its runs, never from the rates. Pure.
+# The label of a step, from the intervals of its runs, never from the rates. Pure.
 
 
 Label = Literal["cause", "no effect", "unclear", "undefined", "not run"]
@@ -171,7 +171,7 @@ def judged(experiment: Experiment, *, shams: bool = False) -> list[JudgedStep]:
             by_step.setdefault(cell.at, []).append(_judged(experiment, cell))
     rates: list[float | None] = [None] * len(by_step)
     if experiment.random:
-        # Bonferroni inside of a step: its best intervention is one of several.
+        # Bonferroni within a step: its best intervention is one of several.
         least = [
             min(1.0, len(made) * min(one.p if one.p is not None else 1.0 for one in made))
             for made in by_step.values()
@@ -372,7 +372,7 @@ def _counts(count: Count) -> str:
     return ", ".join(f"{number} {name}" for number, name in parts if number)
 
 
-# Sessions with planted causes and decoys, and what a blame must say of them. Pure.
+# Sessions with planted causes and decoys, and the verdicts that a blame must reach. Pure.
 
 
 BOUND = 0.10

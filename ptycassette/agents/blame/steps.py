@@ -26,10 +26,10 @@ INTERVENTIONS: dict[str, str] = {
     "tool-result": "the model is told a neutral text as the result of the tool",
     "swap": "the answer to the next request of this kind; what was typed next",
 }
-"""What is done to a step, in the order in which it is done."""
+"""The interventions at a step, in the order in which they are made."""
 
 SHAM: Intervention = "sham"
-"""Nothing is done to the step, and it is judged as if something was: for validation."""
+"""No change, but the step is judged as if there were one: for validation."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,7 +138,7 @@ def _of_input(
     return Change(kind="input", value=text) if text else None
 
 
-# One run, and what it showed: as recorded, something else, or nothing that counts. Pure.
+# One run and its outcome: the recorded one, another one, or one that does not count. Pure.
 
 
 UndefinedKind = Literal["prefix", "time", "crash", "unanswered", "refused", "oracle", "unpublished"]
@@ -155,11 +155,11 @@ UNDEFINED: dict[UndefinedKind, str] = {
 """Why a run does not count."""
 
 PASSING: frozenset[str] = frozenset(("prefix",))
-"""Reasons that may be those of a busy machine: such a run is tried once more."""
+"""Reasons that a busy machine may cause: such a run is tried once more."""
 
 _FIRST_SIGNAL_STATUS = 129  # 128 + n, as shells report a program that signal n ended
 _LAST_SIGNAL_STATUS = 128 + 64
-_CRASHED = re.compile(  # also behind what a program has said without an end of line
+_CRASHED = re.compile(  # also after program output without an end of line
     r"Traceback \(most recent call last\):$"  # Python
     r"|thread '[^'\n]{0,200}'.{0,40} panicked at "  # Rust
     r"|goroutine \d{1,9} \[running\]:$"  # Go
@@ -223,14 +223,14 @@ def crash(ended: ExitStatus | None, rows: Sequence[str], recorded: ExitStatus | 
     return f"status {ended.code} below {found[0]!r}" if found else None
 
 
-# Which runs are made, in which order: asked for in batches, told what they showed. Pure.
+# Choose the runs and their order: request them in batches, and take their results. Pure.
 
 
 _SEE = "nothing can be blamed then; ptycassette rerun CASSETTE shows what differs"
 
 Batch = list[Trial]
 Results = Mapping[Trial, Ran]
-"""What the runs of a batch showed; those that the budget did not allow are left out."""
+"""The results of a batch; runs that the budget did not allow are left out."""
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):

@@ -59,11 +59,11 @@ class FaultSpec(msgspec.Struct, frozen=True, kw_only=True):
         return self.text if self.at is None else f"{self.text}@{self.at}"
 
 
-# What a fault of the terminal must know of a recording: its inputs, answers, prompt. Pure.
+# The parts of a recording that a fault of the terminal needs: inputs, answers, prompt. Pure.
 
 
 _GLYPH = re.compile("[ \u2500-\u257f]*([\u276f\u203a\u00bb\u279c\u258c>$%#?]{1,3})(?: |$)")
-"""The glyphs of prompts, behind blanks and box drawing: U+276F is Claude's, U+203A Codex's. Python
+"""The glyphs of prompts, after blanks and box drawing: U+276F is Claude's, U+203A Codex's. Python
 has three."""
 _REPAINT_US = 300_000
 """How long after a resize output counts as its repaint; programs repaint within some 100 ms."""

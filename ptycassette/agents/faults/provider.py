@@ -25,7 +25,7 @@ from ptycassette.tape.providers.neutral import ToolPlace
 from ptycassette.tape.providers.openai_responses import OUTPUTS
 from ptycassette.tape.providers.questions import tool_results
 
-# A question as the provider gets it after a change: another model, other tool results. Pure.
+# Change a question for the provider: another model, other tool results. Pure.
 
 
 _GEMINI_MODEL = re.compile(r"(/models/)([^/:?]+)")

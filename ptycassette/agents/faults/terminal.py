@@ -116,7 +116,7 @@ class TerminalFault(Fault):
         """How the program ends."""
         return exit_status
 
-    # -- for those who paint -------------------------------------------------------
+    # -- for faults that paint -----------------------------------------------------
 
     def follow(self) -> None:
         """Track the screen from now on, for ``repaint``."""
@@ -158,13 +158,13 @@ def exited(code: int) -> ExitStatus:
 
 
 _ENTER = re.compile(rb"(\x1b\[200~.*?(?:\x1b\[201~|\Z))|[\r\n]", re.DOTALL)
-"""Enter, but not within a paste."""
+"""Enter, except within a paste."""
 _SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|O[@-~])")
 _QUITS = (b"\x03", b"\x1b")
 _RENDERS = 5
 _RENDER_S = 0.1
 _BURST_US = 120_000
-"""Claude Code and Codex take text and Enter that come within some 100 ms for a paste."""
+"""Claude Code and Codex take text and Enter within some 100 ms for a paste."""
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAME_S = 0.1
 _FRESH = b"\x1b[2J\x1b[H"
@@ -420,7 +420,7 @@ SCREEN_FAULTS: tuple[type[TerminalFault], ...] = (
 _MOST_PIECES = 500
 _PIECE_S = 0.001
 _GARBAGE = b"\xff\xfe\x00\xc3\x28\xed\xa0\x80\x9b\x1b[?12;\x18\x1b]777;x\x07\x1bP+q\xf0\x1b\\\x80"
-"""No UTF-8, NUL, a surrogate, a lone C1, a sequence that CAN cancels, an unknown OSC and DCS."""
+"""Invalid UTF-8, NUL, a surrogate, a lone C1, a sequence cancelled by CAN, unknown OSC and DCS."""
 _GARBAGE_CELLS = 12
 
 

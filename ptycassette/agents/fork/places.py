@@ -143,7 +143,7 @@ def _missing(place: ForkPlace, count: int, what: str) -> NotFoundError:
     return NotFoundError(f"there is no {place}: the recording has {count} {what}")
 
 
-# What is changed at the fork: ``input=TEXT``, ``response=TEXT``, and where each can be. Pure.
+# The change at the fork: ``input=TEXT``, ``response=TEXT``, and its possible places. Pure.
 
 
 ChangeKind = Literal[
@@ -167,7 +167,7 @@ CHANGES: dict[ChangeKind, str] = {
     "none": "nothing: to compare with",
     "ask": "nothing, but the tail answers the request: to compare with",
 }
-"""Every change, and what it changes."""
+"""Every change, and the thing that it changes."""
 
 _BARE = frozenset(("skip", "none", "ask"))
 

@@ -11,7 +11,7 @@ from ptycassette.model.records import ExitStatus
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.visible_text import printable, visible
 
-# What a child says of its origin: the parent, the place, the change, the proof. Pure.
+# The origin of a child: the parent, the place, the change, the proof. Pure.
 
 
 FORK = "fork"
@@ -154,7 +154,7 @@ def _exit(status: ExitStatus | None) -> str:
     return f"signal {status.signal}" if status.signaled else f"status {status.code}"
 
 
-# Where recordings come from: parents and children, by the digests of their manifests. Pure.
+# The origins of recordings: parents and children, by the digests of their manifests. Pure.
 
 
 _SHORT = 12

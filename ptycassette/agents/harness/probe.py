@@ -227,7 +227,7 @@ def _used_screens(probe: Probe) -> set[str]:
     return used
 
 
-# Extracts facts from captured screens, or reports exactly why that is not possible.
+# Extract facts from captured screens, or report exactly why that is not possible.
 
 
 Screens = Mapping[str, Screen]
@@ -328,7 +328,6 @@ def _check_accounted(accounted: Accounted, screens: Screens, read_rows: list[str
 
 
 def _values(fact: Fact, screens: Screens) -> list[Any]:
-    """All values of a fact."""
     found: list[Any] = []
     for name in fact.screens:
         for match in _all(fact.regex, screens[name]):

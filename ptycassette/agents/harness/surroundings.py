@@ -21,9 +21,9 @@ class DriftStatus(StrEnum):
     SAME = "same"
     CHANGED = "changed"
     NOT_RECORDED = "not-recorded"
-    """The cassette does not say."""
+    """The cassette does not have the fact."""
     NOT_KNOWN = "not-known"
-    """This machine does not say; the hint has how to find out."""
+    """The fact is not known on this machine; the hint explains how to find out."""
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):

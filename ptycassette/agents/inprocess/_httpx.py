@@ -4,11 +4,15 @@ SDKs make their own clients, before the block or in it, so they cannot be given 
 patch replaces the choice of a transport, ``Client._transport_for_url`` and its asynchronous twin.
 This is the only place below redirects, authentication and retries of SDKs, and above all
 transports, including those on aiohttp. The chosen transport is wrapped. In replay it is never used,
-so no socket is opened. Neither package is imported here.
+so no socket is opened, and a transport that is made there connects only when it is used after the
+block. Neither package is imported here.
 """
 
 from __future__ import annotations
 
+import inspect
+import os
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -34,6 +38,10 @@ if TYPE_CHECKING:
     from ptycassette.agents.inprocess.using_tape import OpenTape
 
 _CHOICE = "_transport_for_url"
+_LATE = "_ptycassette_late"
+"""An attribute of a transport without connections: the function that makes them."""
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+"""Variables that name other certificates, which may not be there."""
 _HELD_S = 60.0
 """How long an answer that the recorded client did not wait for is held back."""
 
@@ -69,10 +77,109 @@ def patches_of(module: ModuleType) -> Iterator[Patch]:
                 hint="update ptycassette, or record the code as a program (ptycassette rec --tape)",
             )
         yield client, _CHOICE, patched(wrapper)
+    for transport in (kind.HTTPTransport, kind.AsyncHTTPTransport):
+        yield transport, "__init__", _made_late(transport, kind.Limits)
+
+
+def _made_late(transport: type, limits: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a transport of httpx without its connections, in replay.
+
+    Most of the time that a client takes to be made is for them: to import them, and to read the
+    certificates of this machine. Replay never uses them. They are made when something asks for
+    them, as the client may live longer than the block.
+    """
+
+    class Late(transport):  # type: ignore[misc]
+        """The transport until then; only ``__init__`` of its class gives it attributes."""
+
+        def __getattr__(self, name: str) -> Any:
+            make = vars(self).get(_LATE)
+            if make is None or name.startswith("__") or not make():
+                raise AttributeError(f"{transport.__name__!r} object has no attribute {name!r}")
+            return getattr(self, name)
+
+        def close(self) -> None:
+            """No connection is open."""
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *details: object) -> None:
+            """No connection is open."""
+
+        async def aclose(self) -> None:
+            """No connection is open."""
+
+        async def __aenter__(self) -> Any:
+            return self
+
+        async def __aexit__(self, *details: object) -> None:
+            """No connection is open."""
+
+    for name in ("__name__", "__qualname__", "__module__"):
+        setattr(Late, name, getattr(transport, name))
+
+    def patch(original: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(original)
+
+        def init(self: Any, *args: Any, **kwargs: Any) -> None:
+            tape = client_tape()
+            is_late = tape is not None and tape.is_offline and type(self) is transport
+            if not is_late or _may_fail(signature, (self, *args), kwargs, limits):
+                original(self, *args, **kwargs)
+                return
+            lock, begun = threading.RLock(), False
+
+            def make() -> bool:
+                """Make the connections; False while this very thread does."""
+                nonlocal begun
+                with lock:
+                    if _LATE not in vars(self):
+                        return True  # another thread has
+                    if begun:
+                        return False
+                    begun = True
+                    try:
+                        original(self, *args, **kwargs)
+                    finally:
+                        begun = False
+                    self.__class__ = transport
+                    delattr(self, _LATE)
+                    return True
+
+            setattr(self, _LATE, make)
+            self.__class__ = Late
+
+        return init
+
+    return patch
+
+
+def _may_fail(
+    signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any], limits: type
+) -> bool:
+    """Whether a transport with these arguments reads files that may not be there, or is refused."""
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError:
+        return True
+    bound.apply_defaults()
+    given = bound.arguments
+    verify = given.get("verify", True)
+    files = [] if verify is not True else filter(None, map(os.environ.get, _CERTIFICATES))
+    return (
+        isinstance(verify, str | os.PathLike)
+        or not all(map(os.path.exists, files))
+        or not isinstance(given.get("limits"), limits)
+        or given.get("cert") is not None
+        or given.get("proxy") is not None
+    )
 
 
 def _proxy_of(transport: Any) -> str:
     """Host and port of the proxy of a transport; empty if it has no proxy."""
+    if _LATE in getattr(transport, "__dict__", ()):
+        return ""  # it has no connections yet
     url = getattr(getattr(transport, "_pool", None), "_proxy_url", None)
     return "" if url is None else f"{url.host.decode('ascii')}:{url.port}"
 
@@ -229,13 +336,11 @@ class _Answers:
         self._served = ServedStream
 
     def sync(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
-        """The response of a synchronous client."""
         if isinstance(answer, Hit) and not answer.status:
             raise self._broken(answer, tape, request)
         return self._response(answer, tape, request)
 
     async def asynchronous(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
-        """The response of an asynchronous client."""
         if isinstance(answer, Hit) and not answer.status:
             if answer.entry.outcome == "client-gone":
                 import anyio  # httpx needs it anyway  # noqa: PLC0415

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _SEND = "_make_request"
 _READS = ("_error_catcher", "_fp_read", "_handle_chunk")
-"""Each piece of a body passes through one of the last two, and each error through the first."""
+"""Every piece of a body passes one of the last two, and every error passes the first."""
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -260,7 +260,7 @@ def _served_response(module: Any) -> Callable[..., Any]:
             reason=http.client.responses.get(status or 0, ""),
             preload_content=more.get("preload_content", True),
             decode_content=more.get("decode_content", True),
-            enforce_content_length=False,  # it is that of the packed body
+            enforce_content_length=False,  # it is the length of the packed body
             request_method=method,
             request_url=url,
         )

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _ACTIVE: ContextVar[OpenTape | None] = ContextVar("ptycassette-tape", default=None)
 _BELOW: ContextVar[bool] = ContextVar("ptycassette-below", default=False)
 _CLIENTS = {"httpx": "_httpx", "httpx2": "_httpx", "urllib3": "_urllib3", "aiohttp": "_aiohttp"}
-"""The packages whose clients are patched, now if they are loaded, else when they are; and the
-modules that know how. requests and botocore send through urllib3."""
+"""The packages whose clients are patched (at once if loaded, else after their import), and the
+modules with the patches. requests and botocore send through urllib3."""
 
 Patch = tuple[type, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
 
@@ -54,7 +54,7 @@ class Work:
 
 
 _WORKING = threading.local()
-"""Has the ``Work`` that a thread of a pool does now as ``work``."""
+"""``work`` is the ``Work`` that a thread of a pool does now."""
 
 
 @contextmanager

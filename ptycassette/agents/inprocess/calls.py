@@ -75,12 +75,12 @@ if TYPE_CHECKING:
 Headers = tuple[tuple[str, str], ...]
 Order = Literal["strict", "loose"]
 FORK_VARIABLE = "PTYCASSETTE_FORK"
-"""Names a file with a ``ForkOrder`` of another process."""
+"""The variable with the path of another process's ``ForkOrder``."""
 IN_PROCESS_OPTION = "in_process"
 _MOST_SHOWN = 300
 _MASKS = re.compile(r"<[a-z][a-z0-9-]*>|\$(?:HOME|PWD)|x{3,}|8{3,}")
 MISS_STATUS = 404
-"""As ``rerun`` answers a question that is not on its tape: SDKs do not ask again after it."""
+"""The same status that ``rerun`` uses for a question that is not on its tape: SDKs do not retry."""
 MISS_HEADERS = (("content-type", "application/json"), ("x-should-retry", "false"))
 _OF_THE_CONNECTION = frozenset(
     {"connection", "content-encoding", "keep-alive", "transfer-encoding"}
@@ -88,7 +88,7 @@ _OF_THE_CONNECTION = frozenset(
 _DONE = b"data: [DONE]"
 """The last event of OpenAI's streams: its SDK reads no further, though the body has an end."""
 _UNREACHABLE = ("Connect", "ClientConnector", "NameResolution", "NewConnection")
-"""How names of exceptions begin that httpx, aiohttp and urllib3 raise before a request is sent."""
+"""Prefixes of exceptions that httpx, aiohttp and urllib3 raise before a request is sent."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -342,7 +342,7 @@ def calls_before(after: Any) -> Callable[[str, str], bool]:
         else {}
     )
 
-    @lru_cache(maxsize=1)  # it is asked again and again for one call; all of them would be much
+    @lru_cache(maxsize=1)  # one call reads it repeatedly; noting each time would be too much
     def before(call: str) -> set[str]:
         seen: set[str] = set()
         left = [call]
@@ -553,7 +553,7 @@ class ItemsInMemory:
 
 _OF_ERRORS = frozenset({"type", "message", "args"})
 _SOME_ERROR = "Exception"
-"""The class of an exception of which a trace has the message alone."""
+"""The class of an exception if a trace has only its message."""
 
 
 class RecordedTool(msgspec.Struct, kw_only=True):
@@ -753,7 +753,7 @@ class ServedCalls:
         origin = fork_of(cassette.final.metadata)
         if origin is None or origin.change != "tool-result" or not origin.at.startswith("tool:"):
             return
-        with suppress(UsageError):  # what a cassette says may be anything
+        with suppress(UsageError):  # a cassette may contain any value
             number = ForkPlace.parse(origin.at).number
             for tool in self._tools[number - 1 : number]:
                 tool.changed = True

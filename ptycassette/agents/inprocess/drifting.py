@@ -83,7 +83,7 @@ def turns_if_valid(path: str | os.PathLike[str]) -> list[Turn] | None:
     """The turns of a cassette that is to be replaced; None if there is no valid one."""
     try:
         return turns_of(path)
-    except CassetteError:  # what is broken is recorded again, too
+    except CassetteError:  # a broken cassette is recorded again, too
         return None
 
 
@@ -248,7 +248,7 @@ def _shown(turn: Turn) -> str:
     return f"{turn.asked}\n{turn.said}"
 
 
-# What people see of a recording without a screen: its turns, as a terminal would print them.
+# The visible form of a recording without a screen: its turns, as a terminal would print them.
 
 
 _MOST_LINES = 400

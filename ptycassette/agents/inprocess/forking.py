@@ -527,7 +527,6 @@ class _Desk:
         self.misses: list[RequestMiss] = []
 
     def ask(self, question: Question) -> Hit | Miss:
-        """The recorded answer."""
         return self._calls.from_parent(question)
 
     def fingerprint(self) -> str:

@@ -703,7 +703,7 @@ def use_tape(
     )
 
 
-# The other clients of a block: programs that it starts, and HTTP clients that are not patched.
+# Other clients of a block: programs that it starts, and HTTP clients that are not patched.
 
 
 class Programs:
@@ -746,7 +746,7 @@ class RecordedPrograms(Programs):
                 journal=self._journal,
                 proxy_env=True,
                 environment=environment,
-                # The block itself may ask any provider, so what it starts may do so, too.
+                # The block itself may ask any provider, so programs that it starts may do so, too.
                 terms=Terms(
                     upstreams=(ANYWHERE,), forbidden=(), unsearched=True, unknown_models=True
                 ),
@@ -796,12 +796,12 @@ class ServedPrograms(Programs):
         self.address = urlsplit(server.proxy).netloc.rpartition("@")[2]
 
 
-# Makes an ordinary cassette of the calls of a block. Only the modes that record load it.
+# Make an ordinary cassette from the calls of a block.
 
 
 HARNESS = "in-process"
 _SIZE = Size(24, 80)
-"""The format wants a size; there is no terminal."""
+"""The format requires a size, although there is no terminal."""
 
 
 def head_of(target: Path) -> SessionMeta:

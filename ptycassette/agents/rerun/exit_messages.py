@@ -15,7 +15,7 @@ from ptycassette.model.screen import Size
 from ptycassette.profiles.profile import ExitMessage
 from ptycassette.terminal.emulator import PyteEmulator
 
-_ROWS_ABOVE = 1000  # a message of which more has scrolled off is compared
+_ROWS_ABOVE = 1000  # if more of a message has scrolled off, the rest is compared
 
 
 def without_exit_messages(

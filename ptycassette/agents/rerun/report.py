@@ -255,7 +255,7 @@ def _exit(status: ExitStatus | None) -> str:
     return f"signal {status.signal}" if status.signaled else f"status {status.code}"
 
 
-# Answers the questions of a new run from a tape, and keeps what did not match. Pure.
+# Answer the questions of a new run from a tape, and keep those that do not match. Pure.
 
 
 _MOST_MISSES = 100

@@ -13,11 +13,11 @@ from ptycassette.model.file_patterns import file_pattern
 from ptycassette.replaying.scenario.predicate import normaliser_of
 
 VOLATILE = ("spinner", "clock", "date", "duration", "pid", "uuid")
-"""The built-in normalisers that are applied unless others are named."""
+"""The default normalisers."""
 
 _MASKED = re.compile(r"x{3,}")
 MASKED_ADDRESS = "xxx"
-"""What a recording has of the address of the recorder's proxy, as masks are compared."""
+"""The masked address of the recorder's proxy in a recording, as it is compared."""
 
 
 class ScreenJudge:
@@ -95,7 +95,7 @@ class ScreenJudge:
 
 def _renamed(row: str, names: Sequence[tuple[str, str]]) -> str:
     for live, recorded in names:
-        if live.startswith("/"):  # a path; what is beside it is another one
+        if live.startswith("/"):  # a path; the parts beside it are different ones
             literal = recorded.replace("\\", "\\\\")
             row = re.sub(rf"{re.escape(live)}(?!\.?[\w-])", literal, row)
         else:

@@ -64,11 +64,11 @@ def listed_in(place: Path, *, now: datetime, recursive: bool = False) -> Iterato
     Args:
         place: the directory.
         now: timezone-aware.
-        recursive: also those in directories below, where hidden ones and links are left out. A
-            link to a cassette is listed if the environment says to follow links.
+        recursive: also list directories below, except hidden ones and links. A link to a cassette
+            is listed if the environment allows links.
 
     Raises:
-        NotFoundError: there is no such directory.
+        NotFoundError: the directory does not exist.
         UnreadableError: the system refuses to list it.
     """
     if _is_cassette(place):

@@ -19,11 +19,12 @@ from ptycassette.system.files.directory_handle import DirectoryHandle
 
 
 class Migrated(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a cassette.
+    """The result of a migration.
 
-    ``cassette`` is the new one, None if none was made. ``files`` and ``bytes`` count what is the
-    same in both: everything but the manifest. ``reversible``: the way back was tried, and gives the
-    manifest of before, byte for byte.
+    ``cassette`` is the new one, None if none was made. ``files`` and ``bytes`` count the part that
+    is
+    the same in both: everything but the manifest. ``reversible``: the way back was tried, and gives
+    the old manifest, byte for byte.
     """
 
     source: str
@@ -48,16 +49,16 @@ def migrate_cassette(
 
     Args:
         path: the cassette.
-        target: where the new one will be; None only says which form it has.
+        target: where the new one will be; None only reports its form.
         to: a form of ``ladder.LADDER``.
-        by: what the manifest says of who migrated it.
-        allow_unscrubbed: also one that was recorded without scrubbing.
+        by: the name that the manifest gets as its migrator.
+        allow_unscrubbed: accept a cassette that was recorded without scrubbing.
         overwrite: replace the cassette that is there.
 
     Raises:
         VersionError: it is of a newer version.
-        InvalidCassetteError: it is not valid, or would not be in that form.
-        RefusedError: it cannot be had in that form.
+        InvalidCassetteError: it is not valid, or would be invalid in that form.
+        RefusedError: it cannot be converted to that form.
         UsageError: the target is the cassette.
         ExistsError, StorageError: nothing was published.
     """
@@ -109,7 +110,6 @@ def migrate_cassette(
 
 
 def _copied(directory: DirectoryHandle, name: str, staging: Staging) -> Artifact:
-    """Copy one file; what pins it."""
     with directory.open(name) as source:
         copy = StagedFile(staging, name, max_bytes=DEFAULT_LIMITS.max_output_bytes)
         try:

@@ -1,12 +1,12 @@
-"""Recordings of a test that has not passed yet: kept in the library's directory until it has.
+"""Recordings of a test that has not passed yet, kept in the library's directory until it passes.
 
-A test may fail after the program in it was recorded. Until it passed, its recordings
-lie in a directory of their own on the library's file system; then they are moved into
-the library, one rename each, or dropped. Git is kept away from what a crash leaves.
+A test may fail after its program was recorded. Until the test passes, its recordings are in a
+separate directory on the library's file system. Then they are moved into the library, one rename
+each, or dropped. Git ignores the directory, in case a crash leaves it behind.
 
-The directory is locked (flock) as long as its maker lives. One that nobody holds was left by
-a crash, and nobody can decide any more what becomes of its recordings. Whoever makes the next one
-in the library, or recovers a recording into it, removes it.
+The directory is locked (flock) as long as its maker lives. One without a lock was left by a crash,
+and the result of its test will never be known. It is removed when the next one is made in the
+library, or a recording is recovered into the library.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class PendingRecordings:
 
     @classmethod
     def around(cls, recording: Path) -> PendingRecordings | None:
-        """Those that a recording is one of; somebody else holds the lock. None for no such path."""
+        """The pending recordings around one of them, without their lock; None for another path."""
         for place in recording.parents:
             if place.name.startswith(PREFIX):
                 return cls(place.parent, place, -1)
@@ -100,8 +100,8 @@ class PendingRecordings:
             while True:
                 place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=library))
                 lock = os.open(place, _DIRECTORY)
-                try_lock(lock, wait=True)  # where there are no locks, nothing is removed either
-                if place.exists():  # else somebody removed it before it was locked
+                try_lock(lock, wait=True)  # without locks, nothing is removed either
+                if place.exists():  # else another process removed it before it was locked
                     break
                 os.close(lock)
             (place / ".gitignore").write_text("*\n", encoding="utf-8")
@@ -126,8 +126,8 @@ class PendingRecordings:
         """Move all recordings into the library; returns where they are now.
 
         Raises:
-            RefusedError: one is not wanted (``refuse_unwanted``); it alone is dropped.
-            NewerCassetteError, ExistsError: something stands there that is not replaced.
+            RefusedError: ``refuse_unwanted`` refuses one; only that one is dropped.
+            NewerCassetteError, ExistsError: the target exists and is not replaced.
             StorageError: the disk refuses.
         """
         published, refused = [], None
@@ -147,7 +147,7 @@ class PendingRecordings:
         return published
 
     def drop(self) -> None:
-        """Remove all that is still pending."""
+        """Remove all recordings that are still pending."""
         if not self._owner.here:
             return
         shutil.rmtree(self.place, ignore_errors=True)

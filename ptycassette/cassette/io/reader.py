@@ -106,7 +106,7 @@ _NEAR_BYTES = 1 << 16
 
 
 def frame_at(file: FileHandle, t_us: int, *, limits: Limits) -> FrameRecord | None:
-    """The last frame at or before ``t_us`` (microseconds); None when there is none.
+    """The last frame at or before ``t_us`` (microseconds); None if no frame is that early.
 
     Raises:
         InvalidCassetteError: a line on the way is not valid.
@@ -115,7 +115,7 @@ def frame_at(file: FileHandle, t_us: int, *, limits: Limits) -> FrameRecord | No
     low, high = 0, file.size
     while high - low > _NEAR_BYTES:
         middle = (low + high) // 2
-        start = middle + len(_line(file, middle - 1, limits))  # of the line here or behind
+        start = middle + len(_line(file, middle - 1, limits))  # of this line or a later one
         line = _line(file, start, limits) if start < high else b""
         if line and moment_us(_record(line, file, limits)) <= t_us:
             low = start
@@ -215,7 +215,7 @@ def open_checked(
 
 
 def _check_whole(data: bytes, page: ManifestPage, place: str) -> None:
-    """A manifest that pins itself ends with a newline, which no digest of its values covers."""
+    """Check the final newline of a manifest that pins itself: its digest does not cover it."""
     pinned = (page.manifest.optional or {}).get(MANIFEST_DIGEST_KEY) is not None
     if pinned and not data.endswith(b"\n"):
         raise TruncatedError("the last newline is missing", where=place, hint=CHANGED_HINT)
@@ -266,7 +266,7 @@ def _open_files(
 def _declared_tape(
     page: ManifestPage, files: dict[str, FileHandle], place: str
 ) -> TapeDeclared | None:
-    """What the manifest says of the tape, whose files must be there and pinned then."""
+    """The tape that the manifest declares; its files must then exist and be pinned."""
     declared = declared_tape(page.manifest, where=f"{place}/{MANIFEST}")
     for name in (TAPE, TAPE_BODIES) if declared is not None else ():
         if name not in files:
@@ -356,7 +356,7 @@ Progress = Callable[[int, int], None]
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """What a full check covered. ``pinned``: every file is pinned, not only ``output.raw``."""
+    """The coverage of a full check. ``pinned``: every file is pinned, not only ``output.raw``."""
 
     inputs: int
     outputs: int
@@ -379,7 +379,7 @@ class _RawPass:
         self._progress = progress
         self._whole = whole
         self._start = 0  # of the window
-        self._end = 0  # of the window, and of what the digest has seen
+        self._end = 0  # end of the window, and of the hashed bytes
         self._window = memoryview(b"")
         self.fault: ChunkError | None = None
 
@@ -405,7 +405,7 @@ class _RawPass:
                 self.fault = chunk_fault(record, found, self._place)
 
     def _advance(self, start: int) -> None:
-        """Move the window so that it begins at ``start``, hashing all on the way."""
+        """Move the window so that it begins at ``start``, and hash the bytes on the way."""
         if start > self._end:
             for block in self._file.blocks(self._end, start):
                 self._whole.update(memoryview(block))
@@ -558,17 +558,16 @@ def open_cassette(
 ) -> Cassette:
     """Open a cassette and check it.
 
-    The caller closes it: with ``with``, or by ``close``. One that nobody refers to any more
-    closes its files by itself, each when the last iterator over it is gone, so that
-    ``b"".join(open_cassette(path).raw())`` reads all.
+    The caller closes it: with ``with``, or by ``close``. One without references closes its files by
+    itself, each when the last iterator over it is gone, so ``b"".join(open_cassette(path).raw())``
+    reads everything.
 
     Args:
         path: its directory. The last part may not be a link, unless links are followed.
         expect_id: the id it must have.
         expect_sha256: the digest that its manifest must give for ``output.raw``.
-        require_emulator: what must have made the frames; an empty version
-            allows any.
-        allow_unscrubbed: also open what was recorded without scrubbing.
+        require_emulator: the emulator that must have made the frames; an empty version allows any.
+        allow_unscrubbed: also open a cassette that was recorded without scrubbing.
         check: ``full`` goes over every byte. ``manifest`` checks the manifest,
             the presence of all files and the form of the small documents; the
             streams are then checked as far as they are read, digests are not.
@@ -579,8 +578,8 @@ def open_cassette(
     Raises:
         NotFoundError: nothing is there.
         UnreadableError: the system refuses to open or read it.
-        InvalidCassetteError: it is not valid; the subclass is the rule.
-        PinError: it is valid, and not what the caller pins.
+        InvalidCassetteError: it is not valid; the subclass shows the rule.
+        PinError: it is valid, but does not match the caller's pins.
     """
     if check not in {"full", "manifest"}:
         raise ValueError(f"check must be 'full' or 'manifest', not {check!r}")
@@ -607,7 +606,7 @@ def open_cassette(
 
 @contextmanager
 def _explaining(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let an error about the cassette at ``path`` say what git or another tool did to it."""
+    """Add to an error about the cassette at ``path`` the damage that git or another tool did."""
     try:
         yield
     except CassetteError as error:
@@ -618,16 +617,16 @@ def _explaining(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 class Cassette(Closing):
-    """An open cassette. Made by ``open_cassette``, which says who closes it.
+    """An open cassette. Made by ``open_cassette``; see there for closing it.
 
     Attributes:
         path: its directory.
         manifest: the manifest.
         document: the whole JSON object of the manifest, unknown fields included.
         final: the last event.
-        scrub_report: what scrubbing did.
-        quota: what was probed about usage windows, None when nothing was.
-        discovery: what was probed about models, None when nothing was.
+        scrub_report: the report of scrubbing.
+        quota: the probed usage windows, None without a probe.
+        discovery: the probed models, None without a probe.
     """
 
     def __init__(self, path: Path, opened: OpenedFiles, limits: Limits) -> None:
@@ -666,7 +665,7 @@ class Cassette(Closing):
 
     @cached_property
     def _answered(self) -> dict[int, InputRecord]:
-        """See ``answered_inputs``; what is not valid is reported where it is read."""
+        """See ``answered_inputs``; invalid records are reported when they are read."""
         found: dict[int, InputRecord] = {}
         if streams_of(self.manifest).stdin == "terminal":
             with suppress(InvalidCassetteError):
@@ -778,7 +777,7 @@ class Cassette(Closing):
         """The recorded model traffic.
 
         Raises:
-            MissingFileError: none was recorded.
+            MissingFileError: no model traffic was recorded.
         """
         if self._tape is None:
             edits = edits_of(self.manifest)

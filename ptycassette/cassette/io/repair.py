@@ -1,8 +1,8 @@
-"""What happened to the files of a cassette that is not valid, and how it becomes valid again.
+"""Explain the damage to an invalid cassette, and repair it.
 
-``explained`` adds the cause and the remedy to an error; ``fix_cassette`` restores what the digests
-prove, and adds the ``.gitattributes`` that older cassettes lack; ``git_risks`` says what git would
-change although all is well here.
+``explained`` adds the cause and the remedy to an error; ``fix_cassette`` restores the bytes that
+digests prove, and adds the ``.gitattributes`` that older cassettes lack; ``git_risks`` lists
+changes that git would make to a valid cassette.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ _BUFFER_BYTES = 1 << 20
 
 
 class StagedFile:
-    """A file of ``staging``; ``size`` counts what was appended so far.
+    """A file of ``staging``; ``size`` is its length so far.
 
     Args:
-        staging: where it is created.
+        staging: the directory in which it is created.
         name: its name.
-        max_bytes: how large it may become.
+        max_bytes: its largest length.
     """
 
     def __init__(self, staging: Staging, name: str, *, max_bytes: int) -> None:
@@ -152,7 +152,7 @@ def stage_git_attributes(staging: Staging) -> None:
     file = StagedFile(staging, GIT_ATTRIBUTES, max_bytes=len(data))
     try:
         file.append(data)
-        file.finish(durable=False)  # a millisecond or more, for what ``verify --fix`` adds again
+        file.finish(durable=False)  # a millisecond or more; ``verify --fix`` can add it again
     finally:
         file.close()
 
@@ -185,10 +185,10 @@ _AS_IT_IS = (DiagnosticError, LimitError, UnscrubbedError, UnsafeFileError)
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wrong with one file.
+    """The damage to one file.
 
-    ``cause`` is empty when nothing explains it; ``remedy`` is what to do, empty when
-    ``fix_cassette`` does it. ``restored`` has the bytes as they were recorded, None if nothing
+    ``cause`` is empty if it is not known; ``remedy`` is the user's next step, empty when
+    ``fix_cassette`` does it. ``restored`` has the bytes as they were recorded, None if no digest
     proves them.
     """
 
@@ -199,17 +199,17 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fixed(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``fix_cassette`` did: names of restored files with the cause, and of those added."""
+    """The result of ``fix_cassette``: restored files with the cause, and added files."""
 
     restored: dict[str, str]
     added: tuple[str, ...] = ()
 
 
 def explained(error: CassetteError, path: str | os.PathLike[str]) -> CassetteError:
-    """The same error; its hint names what git or another tool did, if that is what happened.
+    """The same error; its hint names the damage by git or another tool, if there is any.
 
     Args:
-        error: what is wrong with the cassette.
+        error: the error about the cassette.
         path: the cassette.
     """
     if isinstance(error, NotFoundError):
@@ -229,7 +229,7 @@ def explained(error: CassetteError, path: str | os.PathLike[str]) -> CassetteErr
 
 
 def _first(damages: Sequence[Damage]) -> Damage | None:
-    """What to do first: what others have to do goes before what ``fix_cassette`` does."""
+    """The damage to repair first: damage that others must repair comes before ours."""
     explained_ones = [one for one in damages if one.cause]
     return next((one for one in explained_ones if one.remedy), next(iter(explained_ones), None))
 
@@ -262,7 +262,7 @@ def fix_cassette(path: Path, *, allow_unscrubbed: bool = False) -> Fixed:
             first = _first(damages)
             lost = next((one.name for one in damages if one.restored is None), None)
             if first is not None and not first.remedy and lost is not None:
-                # The hint was to fix it, and that is what was tried.
+                # The hint was to fix it, and this call tried that.
                 error.hint = f"nothing proves what {visible(lost)} was: {CHANGED_HINT}"
             raise
         return Fixed(restored={}, added=protect_from_git(path))
@@ -327,7 +327,9 @@ def protect_from_git(path: Path) -> tuple[str, ...]:
 
 
 def git_risks(path: Path) -> list[str]:
-    """What would go wrong with a valid cassette in git: one sentence each; empty outside of git.
+    """The problems that a valid cassette would have in git, one sentence each.
+
+    Empty outside of git.
 
     Args:
         path: the cassette.
@@ -402,7 +404,7 @@ def _shown(path: str | os.PathLike[str]) -> str:
 
 
 def _pathspec(path: str | os.PathLike[str]) -> str:
-    """A path as a word of a command of git, for which ``*`` and ``:(top)`` are no names."""
+    """A path as a word of a git command, in which ``*`` and ``:(top)`` are literal."""
     name = os.fspath(path)
     return _shown(f":(literal){name}" if _IS_NO_NAME.search(name) else name)
 
@@ -414,7 +416,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _damages(path: Path, *, effort: int, most_bytes: int) -> Iterator[Damage]:
-    """The files that are not what the manifest pins, the manifest first."""
+    """The files that differ from the manifest's pins, the manifest first."""
     with DirectoryHandle(path) as directory:
         names = directory.entries()
         missing = [name for name in (MANIFEST, *REQUIRED_FILES) if name not in names]
@@ -469,9 +471,10 @@ def _has_digest(sha256_hex: str, data: bytes) -> bool:
 
 
 def _filtered(path: Path, name: str, fits: Fits) -> Damage | None:
-    """What a filter of git (``filter=`` in gitattributes(5)) did to a file, which is not run here.
+    """The damage that a filter of git (``filter=`` in gitattributes(5)) did; its smudge is not run.
 
-    Git keeps what came out of its ``clean``; if that has the digest, its ``smudge`` did the damage.
+    Git keeps the output of the filter's ``clean``; if that has the digest, its ``smudge`` did the
+    damage.
     """
     if not WorkTree.holds(path):
         return None
@@ -522,7 +525,7 @@ def _records(data: bytes) -> list[OutputRecord]:
 def _file_damage(
     name: str, data: bytes, pin: Artifact | None, chunks: bytes, *, effort: int
 ) -> Damage | None:
-    """What happened to one file; None if it has its digest, or none is known and nothing shows."""
+    """The damage to one file; None if it has its digest, or if no digest and no damage is known."""
     wanted = None if pin is None else pin.sha256
     if wanted is not None and sha256(data).hexdigest() == wanted:
         return None
@@ -542,7 +545,7 @@ def _file_damage(
 
 
 def _manifest(path: Path, directory: DirectoryHandle) -> tuple[Damage | None, ManifestPage | None]:
-    """What happened to the manifest, and what it says, if that is certain."""
+    """The damage to the manifest, and its content if that is certain."""
     with directory.open(MANIFEST) as file:
         pointer = unfetched(file.read_at(0, min(file.size, HEAD_BYTES)), size=file.size)
         if pointer is not None:
@@ -554,7 +557,7 @@ def _manifest(path: Path, directory: DirectoryHandle) -> tuple[Damage | None, Ma
     pages: list[ManifestPage] = []
 
     def fits(whole: bytes) -> bool:
-        """It ends as a writer ends it, and has the digest that it gives."""
+        """Whether it ends as a writer ends it, and matches the digest in it."""
         if not whole.endswith(b"}\n") or b"\r" in whole:
             return False
         with suppress(CassetteError):
@@ -597,7 +600,7 @@ def _conflict(name: str, line: int) -> Damage:
 
 
 def _missing(path: Path, name: str, *, empty: bool = False) -> Damage:
-    """A file that is not there, and what git says about it."""
+    """The damage of a file that is missing, with git's reason."""
     if not WorkTree.holds(path):
         return Damage(name=name)
     tree = WorkTree(path)
@@ -636,10 +639,10 @@ def _sparse(path: Path, name: str) -> Damage:
 
 
 def _not_checked_out(path: Path) -> str | None:
-    """Why a cassette is not there at all, if git or DVC says so.
+    """Why the whole cassette is missing, if git or DVC gives a reason.
 
-    Git is asked only where a sparse checkout is set up, or the folder is empty and the repository
-    has submodules, since often nothing is there yet.
+    Git runs only if a sparse checkout is set up, or the folder is empty and the repository
+    has submodules, since a path is often simply not there yet.
     """
     if not path.name:  # an empty path
         return None

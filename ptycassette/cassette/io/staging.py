@@ -1,14 +1,13 @@
-"""The hidden directory beside the target in which a cassette is put together.
+"""The hidden directory beside the target in which a cassette is built.
 
 Its name is ``.NAME.RANDOM.staging``; it is 0700, git ignores it, and its
 owner holds an advisory lock on it, which the kernel drops when the owner dies.
-The next writer in that folder removes the staging directories that
-nobody holds, so a crash leaves no litter for long. What is in it has from the
-beginning the mode that it is published with, as the umask says: some file systems
-refuse to change modes.
+The next writer in that folder removes unlocked staging directories, so a crash
+leaves no litter for long. The files in it have their final mode from the
+beginning, as the umask sets it: some file systems refuse to change modes.
 
-What is staged has been scrubbed. What it replaces may not have been; it is moved
-into the hidden directory, too, and removed with it.
+Staged files have been scrubbed. Files that they replace may not have been; these are moved
+into the hidden directory as well, and removed with it.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ def fsync_directory(path: Path) -> None:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except PermissionError:
-        return  # one may write to it and not list it; then nobody can sync it either
+        return  # a directory may allow writing but not listing; then it cannot be synced either
     try:
         make_durable(fd)
     finally:
@@ -116,7 +115,7 @@ def fsync_directory(path: Path) -> None:
 
 
 def lost_race(target: Path) -> ExistsError:
-    """What to raise when another writer has published at ``target`` first."""
+    """The error for a target that another writer has published first."""
     return ExistsError(
         "another writer has published there in the meantime",
         where=str(target),
@@ -170,8 +169,8 @@ class Staging:
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         while True:
             self.path = self._new_path()
-            # Another writer may remove it before it is locked, as left by a dead one, or remove
-            # the parent, which it has made and which is empty: then make them anew.
+            # Another writer may take it for a dead writer's before it is locked, and remove it, or
+            # remove its own empty parent: then make them again.
             try:
                 self.path.mkdir(mode=0o700)
                 fd = os.open(self.path, flags)
@@ -186,7 +185,7 @@ class Staging:
             os.close(fd)
 
     def _create_content(self) -> int:
-        os.mkdir(_CONTENT, dir_fd=self.fd)  # the umask decides who may read what is published
+        os.mkdir(_CONTENT, dir_fd=self.fd)  # the umask decides who may read the published files
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(_CONTENT, flags, dir_fd=self.fd)
 
@@ -217,8 +216,7 @@ class Staging:
         """Make everything durable and rename it to the target.
 
         Args:
-            replaces: the directory that stands there now and is to be
-                replaced, None when nothing does.
+            replaces: the existing directory to replace, None without one.
 
         Raises:
             ExistsError: another writer was faster.
@@ -258,7 +256,7 @@ class Staging:
             self._rename_aside(replaces)
             return
         old = self.content.stat(follow_symlinks=False)
-        if not os.path.samestat(old, replaces):  # somebody who knows nothing of locks
+        if not os.path.samestat(old, replaces):  # a program that does not use locks
             exchange(self.content, self._target)
             raise lost_race(self._target)
 
@@ -281,7 +279,7 @@ class Staging:
         """Remove it and the parents that were made for it, as far as they are empty."""
         try:
             _remove(self.path)
-        except BaseException:  # a key: what is in it may never have been scrubbed
+        except BaseException:  # a key: its content may never have been scrubbed
             _remove(self.path)
             raise
         for fd in (self._content_fd, self.fd):

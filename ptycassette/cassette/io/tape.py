@@ -88,7 +88,7 @@ def merged_events(
 
 
 class _Window:
-    """A stretch of ``output.raw`` in memory, moved along as records ask for their bytes."""
+    """A stretch of ``output.raw`` in memory, moved along as records need their bytes."""
 
     def __init__(self, file: FileHandle, place: str, limits: Limits) -> None:
         self._file = file
@@ -192,7 +192,7 @@ class Tape:
         self.key = declared.key
 
     def __len__(self) -> int:
-        """How many entries the manifest says there are."""
+        """The number of entries in the manifest."""
         return self._declared.entries
 
     def __iter__(self) -> Iterator[RecordedExchange]:
@@ -224,7 +224,7 @@ class Tape:
         """A body, unpacked and checked, in blocks of at most 1 MiB.
 
         Raises:
-            TapeError: it is not what its place says.
+            TapeError: it does not match its place.
         """
         if body is None:
             return
@@ -327,7 +327,7 @@ def verify_tape(tape: Tape, files: Mapping[str, FileHandle], limits: Limits) -> 
 
 
 def _check_covered(bodies: Iterable[BodyPlace], file: FileHandle) -> None:
-    """Every byte belongs to a body: what nobody reads could hold anything."""
+    """Check that every byte belongs to a body: bytes that are not read could hold anything."""
     end = 0
     for at, packed in sorted({(body.at, body.packed) for body in bodies}):
         if at > end:

@@ -1,7 +1,7 @@
-"""Whether a cassette may be published at a target. It depends on what is there.
+"""Whether a cassette may be published at a target, which depends on the target's content.
 
 ===========================================  ==========================
-there is                                     with ``overwrite``
+the target                                   with ``overwrite``
 ===========================================  ==========================
 nothing, or an empty directory               publish (also without)
 a cassette of this version or an older one   replace
@@ -11,7 +11,7 @@ anything else, a link included               ``ExistsError``
 ===========================================  ==========================
 
 Without ``overwrite`` everything but the first line is an ``ExistsError``, or
-a ``NewerCassetteError`` where that says more.
+a ``NewerCassetteError`` where that is more exact.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from ptycassette.errors import CassetteError, ExistsError, NewerCassetteError, V
 from ptycassette.model.visible_text import visible
 from ptycassette.system.files.directory_handle import DirectoryHandle
 
-_LOOKS = 20  # each further look means that somebody has published in between
+_LOOKS = 20  # each further look means that another writer published in between
 _OWN = frozenset({MANIFEST, GIT_ATTRIBUTES, *REQUIRED_FILES, *OPTIONAL_FILES})
 
 
 def check_target(target: Path, *, overwrite: bool) -> os.stat_result | None:
-    """The directory that publishing will replace, None when nothing is there.
+    """The directory that publishing will replace, None without one.
 
     Raises:
         ExistsError: something is there, and it may not be replaced.
         NewerCassetteError: a cassette of a newer version is there.
-        StorageError: the disk refuses to tell.
+        StorageError: the disk refuses the check.
     """
     for _ in range(_LOOKS):
         found = _status(target)

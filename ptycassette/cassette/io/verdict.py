@@ -19,12 +19,12 @@ KEEP_MISMATCHES = 20
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one cassette.
+    """The result of checking one cassette.
 
     ``error`` is the first rule that is broken, None when it is valid.
     ``mismatches`` are the first differences between stored frames and frames
     rendered again, ``mismatch_count`` is how many there are, ``rederived`` how many
-    frames were rendered again (None when that was not asked for). ``tape_proved``: the
+    frames were rendered again (None if not requested). ``tape_proved``: the
     fingerprint of the tape was computed again.
     """
 

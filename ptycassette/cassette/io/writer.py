@@ -101,7 +101,7 @@ class TapeFiles:
         return _Body(self, packed)
 
     def close(self) -> None:
-        """Give up the bodies that are not finished."""
+        """Give up unfinished bodies."""
         while self._unfinished:
             self._unfinished.pop().close()
 
@@ -155,7 +155,7 @@ class TapeFiles:
         return place
 
     def _keep_loosely(self, packed: IO[bytes]) -> None:
-        """Store a body that packs so well that readers would take it for a bomb: unpacked."""
+        """Store a body unpacked if it packs so well that readers would take it for a bomb."""
         packed.seek(0)
         inflate, deflate = zlib.decompressobj(), zlib.compressobj(0)
         while block := packed.read(_BLOCK):
@@ -166,7 +166,7 @@ class TapeFiles:
 
 
 class _Body:
-    """A body on its way into the file. A ``BodySink``."""
+    """Writes one body into the file. A ``BodySink``."""
 
     def __init__(self, files: TapeFiles, packed: IO[bytes]) -> None:
         self._files, self._packed = files, packed
@@ -175,14 +175,12 @@ class _Body:
         self._length = 0
 
     def write(self, data: bytes) -> None:
-        """See ``BodySink.write``."""
         self._digest.update(data)
         self._length += len(data)
         with disk_errors("writing a body of the tape", TAPE_BODIES):
             self._packed.write(self._deflate.compress(data))
 
     def finish(self) -> BodyPlace | None:
-        """See ``BodySink.finish``."""
         with disk_errors("writing a body of the tape", TAPE_BODIES):
             self._packed.write(self._deflate.flush())
         return self._files.keep(self._digest.hexdigest(), self._length, self._packed)
@@ -206,9 +204,9 @@ class CassetteWriter:
 
     Args:
         target: the directory to publish. It must not exist, or be empty.
-        overwrite: replace the cassette that stands there, provided that it is
-            one, of this format version or an older one, and nothing else.
-        limits: the limits of the readers it is for.
+        overwrite: replace an existing cassette of this format version or an older one, and nothing
+            else.
+        limits: the limits of its readers.
 
     Raises:
         ExistsError: something is there, and it may not be replaced.
@@ -361,14 +359,14 @@ class CassetteWriter:
         """Fill in digests, make everything durable, and publish atomically.
 
         Returns the manifest as written: ``content_digest``, ``optional.artifacts``
-        and ``optional.manifest_digest`` are filled in, whatever was handed in,
-        and so is an empty ``provenance.contract_version``.
+        and ``optional.manifest_digest`` are filled in, whatever the argument holds, and so is an
+        empty ``provenance.contract_version``.
 
         Raises:
             ValueError: no final record or no scrub report, or a closed writer.
             ManifestError: a reader would refuse the manifest.
             ExistsError: another writer was faster, or the target has changed.
-            NewerCassetteError: a cassette of a newer version stands there now.
+            NewerCassetteError: the target is now a cassette of a newer version.
             StorageError: the disk refused; nothing was published.
         """
         if self._done:
@@ -392,7 +390,7 @@ class CassetteWriter:
         return whole
 
     def _still_replaces(self) -> os.stat_result | None:
-        """What publishing will replace; raise if it is not what was there at the start."""
+        """The directory that publishing will replace; raise if it changed since the start."""
         now = check_target(self._target, overwrite=self._overwrite)
         then = self._replaces
         if now is not None and (then is None or not os.path.samestat(now, then)):
@@ -400,7 +398,7 @@ class CassetteWriter:
         return now
 
     def abort(self) -> None:
-        """Remove everything that was written. After ``publish`` nothing but what is unfinished."""
+        """Remove all written files. After ``publish`` it removes only unfinished ones."""
         if self._tape is not None:
             self._tape.close()
         if self._done or not self._owner.here:
@@ -429,5 +427,5 @@ def _pinned(manifest: Manifest, artifacts: dict[str, Artifact]) -> Manifest:
     try:
         return with_manifest_digest(manifest)
     except Exception:
-        encode_manifest(manifest)  # says by a ManifestError what the digest stumbled over
+        encode_manifest(manifest)  # raises a ManifestError for the digest's problem
         raise

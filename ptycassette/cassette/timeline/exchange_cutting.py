@@ -1,22 +1,19 @@
-"""Exchanges: one stretch of input up to the next stretch of input, with the output it caused.
+"""Cut a session into exchanges: each stretch of input with the output up to the next one.
 
-Exchange 0 is the output of the program before any input; it has no
-input. Answers of the terminal to queries (``source: "terminal"``) are not
-input of a user or driver: they stay inside the exchange in which they were
-given. Frames, service events and the final event belong to the exchange
-during which they happened.
+Exchange 0 is the output before any input. Answers of the terminal to queries
+(``source: "terminal"``) are not input of a user or driver: they stay in their exchange. Frames,
+service events and the final event belong to the exchange during which they happened.
 
-If a program does not mark its turns, a cut is made where input follows output, so that
-every echoed key begins another exchange. Where a program marks its turns (OSC 7501; OSC 133
-and 633, the prompt marks of shells), the marks decide, from the first one on:
+Without turn marks, a cut is made where input follows output, so every echoed key begins an
+exchange. Marks (OSC 7501; OSC 133 and 633, the prompt marks of shells) decide from the first on:
 
-- while it reports that it works on a turn (OSC 7501), input belongs to that turn;
-- text that was typed but not yet sent with Enter continues, whatever was echoed in between; a
-  paste also continues when a turn that it did not begin ended in between;
+- while a program works on a turn (OSC 7501), input belongs to that turn;
+- typed text without Enter continues, whatever was echoed in between; so does a paste when a turn
+  that it did not begin ended in between;
 - otherwise the first input after the turn begins the next exchange, as without marks.
 
-A prompt mark tells that a command runs, not which one: input to it is cut as without
-marks. A reset of the terminal (RIS) clears the turn.
+A prompt mark only shows that some command runs: input to it is cut as without marks. A reset of
+the terminal (RIS) clears the turn.
 """
 
 from __future__ import annotations
@@ -133,7 +130,7 @@ class ExchangeCutter:
 
 
 def _is_unsent(event: Event, *, before: bool) -> bool:
-    """Whether there is text on the line that Enter has not sent; ``before`` is the last answer."""
+    """Whether the line has text that Enter has not sent; ``before`` is the last answer."""
     record, data = event.record, event.data
     if not isinstance(record, InputRecord) or record.kind != "input":
         return before

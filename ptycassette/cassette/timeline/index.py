@@ -46,17 +46,17 @@ class TimeIndex:
 
     @property
     def first_seq(self) -> int:
-        """The ``seq`` of the first event; 1 when there is none."""
+        """The ``seq`` of the first event; 1 without events."""
         return self._first_seq
 
     @property
     def last_seq(self) -> int:
-        """The ``seq`` of the last event; ``first_seq - 1`` when there is none."""
+        """The ``seq`` of the last event; ``first_seq - 1`` without events."""
         return self._first_seq + len(self._times) - 1
 
     @property
     def duration_us(self) -> int:
-        """When the last event happens; 0 when there is none."""
+        """The time of the last event; 0 without events."""
         return self._times[-1] if self._times else 0
 
     def time_of(self, seq: int) -> int:

@@ -1,14 +1,14 @@
-"""Comparison strategies: does what the driver sends match a recorded entry?
+"""Comparison strategies: does the driver's input match a recorded entry?
 
 - ``exact``: the same bytes.
 - ``prompt``: the same text on the line once editing keys were applied, sent by the
   same key. CR and LF both send; a paste counts as its text.
 - ``normalised``: as ``prompt``, after a normaliser went over both texts.
 - ``semantic``: as ``prompt``, but the texts need only be alike enough to a scorer.
-- ``any``: whatever is sent.
-- ``custom``: as ``prompt``, but a function of the caller says whether two texts match.
+- ``any``: any input.
+- ``custom``: as ``prompt``, but a function of the caller decides whether two texts match.
 
-A recording has masks in place of typed secrets; ``entry_matcher.py`` says how those are compared.
+A recording has masks in place of typed secrets; ``EntryMatcher`` compares them.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class EntryMatcher:
 
     @property
     def shown(self) -> str:
-        """What the driver has sent, as messages show it."""
+        """The driver's input in the form that messages show."""
         return shown_keys(self.text, self.action)
 
     @property
@@ -122,7 +122,7 @@ class EntryMatcher:
         return WRONG_KEY_US if self.strategy == "prompt" and not line and self.astray else None
 
     def _same(self, got: str, want: str) -> bool:
-        """Whether a whole text is the recorded one, unchanged or once scrubbed."""
+        """Whether a whole text is the recorded one, as it is or after scrubbing."""
         self.only_secret = False
         if self._plainly(got, want):
             if self.entry.masked and self._holds_secrets is not None and set(got) - _MASKS:
@@ -150,7 +150,7 @@ class EntryMatcher:
             self.satisfied = len(self.entry.steps)
 
     def settle(self) -> None:
-        """Decide by what there is, as no more keys come."""
+        """Decide with the keys so far, since no more will come."""
         strict = self.strategy in {"exact", "prompt"}
         sent = self.strategy == "any" or not self.entry.action
         same = sent and not strict and self._same(self.text, self.entry.text)
@@ -207,7 +207,7 @@ class EntryMatcher:
             self.state = "matched"
 
     def _count_characters(self) -> None:
-        """Any text will do: as many characters satisfy as many recorded steps."""
+        """Any text matches: each character satisfies one recorded step."""
         typed, lines = len(self.text), self._lines
         while self.satisfied < len(lines) and len(lines[self.satisfied]) <= typed:
             self.satisfied += 1
@@ -295,11 +295,11 @@ class RecordedSecrets:
 
 
 def read_secrets(manifest: Manifest, *, where: str) -> RecordedSecrets | None:
-    """The digests in a manifest; None where it has none that this version knows.
+    """The digests in a manifest; None if it has none that this version knows.
 
     Args:
-        manifest: of the cassette.
-        where: what errors call it.
+        manifest: the manifest of the cassette.
+        where: its name in errors.
 
     Raises:
         ManifestError: it is malformed.
@@ -382,7 +382,7 @@ def masked_digests(
         but: the digests that the recording has already.
     """
     waiting: dict[int, Entry | None] = {}
-    for one in entries:  # of lines in one record nobody knows which is which
+    for one in entries:  # lines in one record cannot be distinguished
         waiting[one.last_seq] = None if one.last_seq in waiting else one
     secrets = {one.digest for one in but}
     found: list[InputDigest] = []
@@ -436,7 +436,7 @@ def strategy_named(name: str) -> Strategy:
     """The strategy of that name.
 
     Raises:
-        ValueError: there is none; the message lists them.
+        ValueError: no strategy has that name; the message lists them.
     """
     for known in _NAMED:
         if name == known:
@@ -449,7 +449,7 @@ def order_named(name: str) -> Order:
     """The order of that name.
 
     Raises:
-        ValueError: there is none; the message lists them.
+        ValueError: no order has that name; the message lists them.
     """
     for known in get_args(Order):
         if name == known:
@@ -592,13 +592,13 @@ def nearest_entry(
 ) -> tuple[Entry, float] | None:
     """The recorded entry that is most like ``text`` (as ``shown`` writes it), and how much.
 
-    The key that ends both does not count, as most lines end with Enter. Of two that are equally
-    alike, the one closer to ``number`` is nearest.
+    The key that ends both does not count, as most lines end with Enter. If two are equally
+    similar, the one closer to ``number`` is nearest.
 
     Args:
         entries: in their order.
-        text: what was sent.
-        number: of the entry around which to look.
+        text: the input.
+        number: the number of the entry to look around.
     """
     best: tuple[Entry, float] | None = None
     first = max(0, min(number - _MOST_LOOKED_AT // 2, len(entries) - _MOST_LOOKED_AT))

@@ -1,10 +1,9 @@
 """The recorded input, split into entries: a line and the key that sends it.
 
-An entry is the unit that comparison strategies work on. It holds the keys of one
-or more input records, ends behind the first action key (Enter, Escape, Ctrl-C, an
-arrow in a menu), and before a resize, a signal, or a change between masked and
-plain. Output that was recorded between two keys (the echo) lies inside the entry.
-Answers of the terminal and focus reports belong to no entry.
+Comparison strategies compare entries. An entry holds the keys of one or more input records. It
+ends after the first action key (Enter, Escape, Ctrl-C, an arrow in a menu), and before a resize,
+a signal, or a change between masked and plain. Output that was recorded between two keys (the
+echo) is part of the entry. Answers of the terminal and focus reports belong to no entry.
 """
 
 from __future__ import annotations

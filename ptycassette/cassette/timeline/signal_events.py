@@ -17,7 +17,7 @@ class TerminalSignal(msgspec.Struct, frozen=True):
     """One signal. ``seq`` and times are those of the output that completed it.
 
     ``name`` is ``title``, ``cwd``, ``notification``, ``turn``, ``bell``, ...; the table in
-    ``ptycassette.terminal.core`` says what ``data`` then holds.
+    ``ptycassette.terminal.core`` lists the ``data`` of each.
     """
 
     seq: int

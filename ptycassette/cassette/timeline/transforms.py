@@ -81,11 +81,11 @@ def limit_idle(limit_us: int, *, start_us: int = 0) -> Transform:
 def between(start_us: int | None = None, end_us: int | None = None) -> Transform:
     """Keep the events from ``start_us`` to ``end_us``, both included, at their own times.
 
-    The end is included so that a replay up to *t* ends in the state that a
-    look at *t* shows. ``None`` is the beginning or the end of the recording.
+    The end is included so that a replay up to *t* ends in the state that a view at *t* shows.
+    ``None`` is the beginning or the end of the recording.
 
     Raises:
-        ValueError: the end lies before the start.
+        ValueError: the end is before the start.
     """
     if start_us is not None and end_us is not None and end_us < start_us:
         raise ValueError(f"a slice ends at {end_us} us, before its start at {start_us} us")

@@ -102,7 +102,6 @@ def _steps(inputs: list[InputRecord]) -> list[_Step]:
 
 
 def _calls(entry: Entry) -> Iterator[str]:
-    """The calls that send an entry."""
     text, key, secret = entry.text, entry.action, "_secret" if entry.masked else ""
     if text and key == "enter":
         yield f"session.submit{secret}({_literal(text)})"

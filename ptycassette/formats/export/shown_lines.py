@@ -237,7 +237,7 @@ def _continued(old: tuple[str, _Line | None], first: str) -> str | None:
 
 
 def _ranges(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[bool, int, int, int, int]]:
-    """Whether they are equal, and ranges of lines that belong together, in order."""
+    """Pairs of ranges of lines that belong together, in order, and whether they are equal."""
     begin, most = 0, min(len(old), len(new))
     while begin < most and old[begin] == new[begin]:
         begin += 1

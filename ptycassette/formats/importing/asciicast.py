@@ -209,7 +209,6 @@ def _read_v1(data: bytes) -> ImportedSession:
 
 
 def _facts(header: _Sized | _Header3, where: str) -> dict[str, Any]:
-    """The facts about the session in a header."""
     if isinstance(header, _Header3):
         size = checked_size(header.term.rows, header.term.cols, where)
         term, theme = header.term.type, header.term.theme

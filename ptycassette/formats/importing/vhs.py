@@ -151,7 +151,6 @@ class _Token(NamedTuple):
 
     @property
     def is_text(self) -> bool:
-        """Whether it is a string, quoted or not."""
         return self.kind == "text" or (self.kind == "word" and self.text not in _NAMES)
 
 
@@ -202,8 +201,6 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 class _Tape:
-    """Reads a tape, command by command."""
-
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens, self._at = tokens, 0
         self._line = 1
@@ -217,7 +214,6 @@ class _Tape:
 
     @property
     def left(self) -> bool:
-        """Whether there is another command."""
         return self._at < len(self._tokens)
 
     def command(self) -> None:

@@ -69,7 +69,7 @@ for (const run of document.querySelectorAll('.timeline')) {
 """
 
 
-# Aligns the steps of a test with the events that were played meanwhile. Pure.
+# Align the steps of a test with the events that were played meanwhile. Pure.
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -421,7 +421,7 @@ def _screen(screen: dict[str, Any], classes: StyleClasses) -> str:
 
 
 PLACE = ".ptycassette-traces"
-"""The directory of all traces, in the root directory of pytest, where nobody names another."""
+"""The default directory of all traces, in the root directory of pytest."""
 FILES = ("trace.html", "trace.json", "trace.md")
 INDEX = "index.html"
 MARK = ".ptycassette-traces-of-a-run"

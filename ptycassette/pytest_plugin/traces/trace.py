@@ -34,7 +34,7 @@ MAX_FRAMES = 200
 MAX_EVENTS = 2000
 _PREVIEW = 80
 _READ_BYTES = 4096
-"""Of a stretch of output, so much is read for the line that tells what it shows."""
+"""How much of a stretch of output is read for the line that describes it."""
 
 
 def recording_object(path: str, divergences: list[dict[str, Any]]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _event_text(event: Event, entry_at: dict[int, Entry]) -> str | None:
 TRACE_VERSION = 1
 MAX_SCREENS = 200
 _OF_THIS_RUN = frozenset({"cassette", "divergences", "notes", "errors", "steps", "drift"})
-"""What of a run's evidence is of this run, not of a recording: paths, what the driver typed."""
+"""The parts of a run's evidence that come from this run, not from a recording."""
 
 
 def trace_object(

@@ -160,7 +160,7 @@ class TypedInput:
         return bool(flags & termios.ICANON) and not flags & termios.ECHO
 
     def _write(self, data: bytes) -> None:
-        """Write input to the program; what it does not take at once waits."""
+        """Write input to the program; input that it does not take at once waits."""
         try:
             done = os.write(self._master, data)
         except BlockingIOError:
@@ -269,7 +269,7 @@ class UserSignals:
     def _obey(self, number: int) -> None:
         if number == signal.SIGWINCH and self._terminal is not None:
             if not self.follow_size() and self._passes:
-                self._send(number)  # two changes in one; what the program sees is recorded
+                self._send(number)  # two changes in one; the program's view is recorded
             return
         if number == signal.SIGCONT and self._terminal is not None and self._terminal_stands():
             self._terminal.make_raw()  # the shell has set it while we were stopped
@@ -369,7 +369,7 @@ class PassThrough:
         self._library = CompiledRelay.load() if compilable else None
         self._over = False
         self._hung_up = False
-        self._woke_us = 0  # the moment of what is served first in a turn; 0 when it is past
+        self._woke_us = 0  # the time of the event that a turn serves first; 0 when it is past
         self._wanted = select.POLLIN
         self.failure: str | None = None
         self.ended_us = 0
@@ -429,7 +429,7 @@ class PassThrough:
         )
 
     def _run_compiled(self, relay: CompiledRelay) -> bool:
-        """Run the compiled loop until it returns; whether its reason was handled here."""
+        """Run the compiled loop until it returns; True if its reason was handled here."""
         lent = self._journal.for_relay()
         busy = self._screen.waiting or self._input.waiting or self._hung_up or self.ended_by
         if lent is None or busy:
@@ -452,7 +452,7 @@ class PassThrough:
         return run.key is not None
 
     def _wait(self) -> list[tuple[int, int]]:
-        """Wait until a descriptor is ready; returns those that are, and the time."""
+        """Wait until a descriptor is ready, note the time, and return the ready ones."""
         if self._journal.holding:
             ready = self._poll.poll(HELD_MS)
             if not ready:
@@ -475,7 +475,6 @@ class PassThrough:
         return woke_us or self._now_us() - self._start_us
 
     def _turn(self, ready: list[tuple[int, int]], signals: SignalPipe) -> None:
-        """Handle every ready descriptor."""
         for fd, what in ready:
             if fd == self._master:
                 if what & select.POLLOUT:
@@ -487,7 +486,7 @@ class PassThrough:
                 self._screen.show_rest()
                 self._watch_master()
             elif fd == self._in_fd:
-                self._signals.obey(signals)  # what is typed after a resize meets the new size
+                self._signals.obey(signals)  # input after a resize meets the new size
                 self._take_input()
             elif fd == signals.fd:
                 self._signals.obey(signals)
@@ -519,7 +518,7 @@ class PassThrough:
         except BlockingIOError:
             pass
         except OSError as exc:
-            if exc.errno != errno.EIO:  # Linux: nobody has the slave open just now
+            if exc.errno != errno.EIO:  # Linux: no process has the slave open now
                 raise
             self._hang_up()
         if at:
@@ -545,7 +544,7 @@ class PassThrough:
             self._watch_master()
 
     def _watch_master(self) -> None:
-        """Poll for what we can take: no output while too much of it is unshown."""
+        """Poll only for events that we can take: no output while too much is not shown yet."""
         wanted = 0 if self._screen.full else select.POLLIN
         if self._input.waiting:
             wanted |= select.POLLOUT

@@ -25,10 +25,10 @@ from ptycassette.system.files.plain_file import open_plain
 # Detects a flood: a journal that grows so fast that following it does not pay.
 
 
-_NEAR_BYTES = 4 << 20  # a reader that is not farther behind has nothing to gain by waiting
+_NEAR_BYTES = 4 << 20  # a reader with a smaller lag gains nothing by waiting
 _SAMPLE_S = 0.05
 _FACTOR = 3
-_USUAL_PER_S = 6 << 20  # what a saver reads, until it was measured
+_USUAL_PER_S = 6 << 20  # the rate of a saver, until it was measured
 
 
 class Flood:

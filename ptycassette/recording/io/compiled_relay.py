@@ -265,7 +265,7 @@ class UserScreen:
         """Stop showing output, and drop what waits."""
         if self.waiting:
             self._poll.unregister(self.fd)
-            self.waiting = bytearray()  # not cleared: somebody may be looking at it
+            self.waiting = bytearray()  # not cleared: a user may be looking at it
         self.fd = -1
 
     def _write(self, data: bytes | memoryview) -> int:

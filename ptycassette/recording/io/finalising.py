@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from ptycassette.recording.sink_writer import EntryKeys
 
 
-# Writes the diagnostic directory of a failed run: the scrubbed streams, and what failed.
+# Writes the diagnostic directory of a failed run: the scrubbed streams, and the failure.
 
 
 def diagnostic_path(target: Path) -> Path:
@@ -248,7 +248,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Path:
         """As ``diagnose``, but without any streams."""
         scrubber = self._scrubber(meta)
-        if isinstance(scrubber, StepScrubber):  # it learns the environment, and what was typed
+        if isinstance(scrubber, StepScrubber):  # it learns the environment and the typed input
             for _ in scrubber.steps(meta, source, TypedWatch()):
                 pass
         with DiagnosticWriter(target) as sink:
@@ -368,7 +368,6 @@ def left_journals(directory: Path) -> Iterator[LeftJournal]:
 
 
 def _head_of(path: Path) -> SessionMeta:
-    """The head of a journal, checked."""
     source = JournalSource(path)
     _check_head(source)
     return source.meta
@@ -477,12 +476,12 @@ def discard(path: Path) -> Recovered:
 
 
 def _check_ours(path: Path) -> None:
-    """Accept a target only from the user's own journals: another's could name any path."""
+    """Accept a target only from the user's own journals: another user's could name any path."""
     try:
         path.lstat()
         found = path.parent.stat()
     except OSError:
-        return  # reading it says why
+        return  # reading it shows the reason
     if found.st_uid != os.geteuid() or found.st_mode & 0o077:
         raise RefusedError(
             "the journal is not in a private directory of yours, so its target is not used",
@@ -545,7 +544,7 @@ def _publish(
 
 
 def _with_end(source: JournalSource) -> Iterator[JournalEvent]:
-    """The events, with an added end if it was lost in the crash. Its exit is unknown."""
+    """The events. If a crash lost the end, one with an unknown exit is added."""
     t_us = 0
     for event in source():
         t_us = max(t_us, event.t_us)
@@ -663,12 +662,11 @@ def with_tape(source: EventSource, tape: Path, *, salvage: bool = False) -> Even
 
 
 class _Nothing:
-    """The journal of a proxy that was ended before it wrote one."""
+    """The journal of a proxy that ended before it wrote one."""
 
     head = None
 
     def poll(self) -> Iterator[Any]:
-        """Nothing."""
         return iter(())
 
     def close(self) -> None:
@@ -695,11 +693,9 @@ class _Salvaging:
 
     @property
     def head(self) -> TapeHead | None:
-        """See ``ItemReader``."""
         return self._reader.head
 
     def poll(self) -> Iterator[TapeItem]:
-        """See ``ItemReader.poll``."""
         try:
             if not self._damaged:
                 yield from self._reader.poll()

@@ -18,7 +18,7 @@ from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.git_questions import asked_git
 
 _TIMEOUT_S = 5.0
-_MAX_BYTES = 64 << 20  # of ``packed-refs``; git is asked where there are more
+_MAX_BYTES = 64 << 20  # of ``packed-refs``; git must answer if there are more
 _COMMIT = lazy_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _LEADING_ELSEWHERE = (
     "GIT_DIR",
@@ -45,7 +45,7 @@ def git_commit(cwd: Path) -> str | None:
 
 
 def _git_dir(cwd: Path) -> Path | None:
-    """Where git keeps what it knows about ``cwd``; None if it knows nothing."""
+    """The git directory for ``cwd``; None outside of a repository."""
     device = cwd.stat().st_dev
     for folder in (cwd, *cwd.parents):
         if folder.stat().st_dev != device:  # git does not look there
@@ -93,7 +93,7 @@ def _packed(common: Path, branch: str) -> str:
 
 
 def _text(path: Path) -> str:
-    """The text of a file; a pipe or a device is not waited for, and is a question for git."""
+    """The text of a file. A pipe or a device is not read: git must answer then."""
     try:
         return read_plain(path, max_bytes=_MAX_BYTES).decode("utf-8").rstrip("\n")
     except CassetteError as exc:
@@ -101,7 +101,7 @@ def _text(path: Path) -> str:
 
 
 def _asked(cwd: Path) -> str | None:
-    """The answer of git; None without one."""
+    """Git's answer; None without one."""
     answer = asked_git(cwd, "rev-parse", "--verify", "--quiet", "HEAD", timeout_s=_TIMEOUT_S)
     found = answer and _COMMIT.fullmatch(answer[1].decode("ascii", "replace").strip())
     return found.group() if found else None

@@ -134,7 +134,7 @@ class GivenStreams(msgspec.Struct, kw_only=True):
             return
         try:
             self.ours[number] = reopened(self.given[number], os.O_RDONLY)
-        except OSError:  # it is write-only for us: what goes there goes through a pipe
+        except OSError:  # it is write-only for us, so output to it goes through a pipe
             self._make_pipe(number, "pipe")
             return
         given = self.given[number]
@@ -357,7 +357,7 @@ class PipedInput(NoInput):
     def end(self, t_us: int) -> int | None:
         """See ``NoInput``."""
         if not self._is_socket and self._streams.ours[0] >= 0 and not self.closed_early:
-            self._ended = False  # nobody is left to see the end
+            self._ended = False  # no reader is left to see the end
             self.settle(t_us)
         self._streams.close_ours(0)
         self._streams.close_given(0)
@@ -652,7 +652,7 @@ class StreamRelay:
 
     @property
     def _waits_no_more(self) -> bool:
-        """Whether the caller has ended the program, and got all that it wrote."""
+        """Whether the caller has ended the program and received all of its output."""
         gone = self._signals.asked_to_end and self._child.ended is not None
         return gone and not any(output.wants_room for output in self._outputs)
 
@@ -691,7 +691,7 @@ class StreamRelay:
         return poll.poll(self._timeout_ms())
 
     def _wanted(self) -> Iterable[tuple[int, int]]:
-        """The descriptors to wait for, and for what; 0 for errors only (a closed end)."""
+        """The descriptors to wait for, with their poll events; 0 for errors only (a closed end)."""
         for output in self._outputs:
             if not output.closed and output.wants_output:
                 yield output.fd, select.POLLIN

@@ -435,7 +435,10 @@ def version_arguments(binary: Path, *, version: bool | None) -> tuple[str, ...] 
 
 @lru_cache(maxsize=16)
 def _query(program: str, *_where_profiles_are: str | None) -> tuple[tuple[str, ...], bool] | None:
-    """The arguments of an agent CLI, and whether to use them unasked. Read once a recording."""
+    """An agent CLI's arguments for its version, and if it runs by default.
+
+    Read once a recording.
+    """
     query = version_query_of(program)
     return None if query is None else (query.argv, query.automatic)
 
@@ -468,7 +471,6 @@ def _shown(version: str) -> str | None:
 
 
 def _package_of(program: str) -> str | None:
-    """The package that the profile of a program names, without its version."""
     profile = known_profile(program)
     if profile is None or profile.install is None:
         return None
@@ -522,7 +524,6 @@ def _npm(_: str, real: Path) -> tuple[str, str] | None:
 
 
 def _python(name: str, real: Path) -> tuple[str, str] | None:
-    """Name and version of the Python distribution that has a console script of that name."""
     if b"python" not in _head(real).partition(b"\nimport ")[0]:
         return None
     root = real.parent.parent
@@ -644,7 +645,7 @@ class VersionQuestion:
             self._child.request_end(0)
 
     def close(self, patience_s: float = 0.0) -> str | None:
-        """End it; what it answered: a line, "" for none, None if it had not ended yet.
+        """End it; return its answer: a line, "" if it gave no line, None if it had not ended yet.
 
         Args:
             patience_s: how much longer it may take.
@@ -700,7 +701,7 @@ def ask_version(
         cwd: its work folder; the current one when None.
         guard: keeps it off the network; when None only if PTYCASSETTE_DISABLE_NETWORK is set.
     """
-    import subprocess  # programs that are no agent CLIs are not asked
+    import subprocess  # only agent CLIs are asked
 
     from ptycassette.system.network import guarded_command
 
@@ -770,7 +771,7 @@ def locale_of(env: Mapping[str, str]) -> str | None:
     return env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or None
 
 
-# The head of a journal: what a recording knows of its session before the program starts.
+# The head of a journal: the facts about a session before the program starts.
 
 
 def head_of(

@@ -428,7 +428,10 @@ class Recorder:
         )
 
     def _seen_by_the_program(self) -> bool:
-        """Whether an agent with a tape may list the folder of the target: it would ask of it."""
+        """Whether the program has a tape and may list the target's folder.
+
+        An agent would send the names in it to its model, and the requests would differ at replay.
+        """
         work = Path(self.plan.cwd or current_dir()).resolve()
         return self.plan.tape is not None and self.target.parent.resolve().is_relative_to(work)
 
@@ -470,7 +473,7 @@ class Recorder:
             self.journal.on_event(Noted(0, checked_payload(payload)))
 
     def _start_tape(self, start: TapeStarter, place: Path) -> TapeInPlace:
-        """Start what records model traffic, before anything can be asked of a provider."""
+        """Start recording model traffic, before the program can send any."""
         from ptycassette.recording.io.finalising import TapeInPlace  # few recordings have one
 
         self._tape = self._stack.enter_context(
@@ -507,7 +510,7 @@ class Recorder:
             self.cautions.append(lock.caution)
 
     def _let_go(self) -> None:
-        with suppress(CassetteError):  # whoever wrote to it has been told
+        with suppress(CassetteError):  # its writers got the error
             self.journal.close()
 
     def start(
@@ -668,7 +671,7 @@ class Recorder:
         return self.manifest
 
     def _untrue(self) -> str | None:
-        """Why what was recorded is not all that happened; None if it is."""
+        """Why the recording misses a part of the run; None if it is complete."""
         if self._child is not None and self._child.lost is not None:
             return self._child.lost
         if self._watch is None:
@@ -708,7 +711,7 @@ class Recorder:
         return {"binary_version": answer} | self._if_other_program(answer)
 
     def _if_other_program(self, answer: str) -> dict[str, Any]:
-        """The field for an answer that the CLI of that name does not give."""
+        """The field for an answer that shows another program than the CLI of that name."""
         if self.plan.capability is not None or self.meta.harness.capability is None:
             return {}
         from ptycassette.profiles.io import known_capability  # few programs are agent CLIs

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 class _Tap:
     """Passes the events of the pump to the journal first, then to the other listeners."""
 
-    takes_secrets = True  # for the journal; of what was typed nothing is shown
+    takes_secrets = True  # for the journal; typed input is not shown
 
     def __init__(self, recorder: Recorder) -> None:
         self._journal, self._saver = recorder.journal, recorder.saver
@@ -74,7 +74,7 @@ class _Tap:
         self.on_idle = self._journal.on_idle
 
     def on_event(self, event: JournalEvent) -> None:
-        """Append an event to the journal; what was written to a pipe is output, too."""
+        """Append an event to the journal; bytes written to a pipe also count as output."""
         self._journal.on_event(event)
         if isinstance(event, Output):
             self._pass_on(event.data)

@@ -340,8 +340,6 @@ def _left(findings: tuple[str, ...], path: Path) -> SecretLeftError:
 
 
 class _Rewrite:
-    """Writes one scrubbed cassette."""
-
     def __init__(self, cassette: Cassette, scrubber: SessionScrubber) -> None:
         self._cassette = cassette
         self._scrubber = scrubber
@@ -353,7 +351,7 @@ class _Rewrite:
         self._fed = 0
 
     def write(self, source: EventSource, writer: CassetteWriter) -> None:
-        """Write all records, scrubbed; search the texts that are in no event."""
+        """Write all records, scrubbed; also search the texts outside of events."""
         scrubbed = self._scrubber.masked(source)
         tape = None
         if self._cassette.has_tape:
@@ -468,7 +466,7 @@ class _Rewrite:
             and words == argv
             and not input_was_scrubbed(self._scrubber.report())
         ):
-            scrubbed[SECRET_DIGESTS_KEY] = digests  # they are of what is still masked there
+            scrubbed[SECRET_DIGESTS_KEY] = digests  # they belong to text that is still masked there
         return msgspec.structs.replace(
             manifest,
             harness=msgspec.convert(self._harness(), resolved(type(manifest.harness))),

@@ -73,7 +73,7 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin"):
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True, tag="finish"):
-    """Recorder to saver: the journal is complete, and somebody waits."""
+    """Recorder to saver: the journal is complete, and a user waits."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
@@ -249,7 +249,7 @@ class _Connection:
                     pass
 
     def abandon(self) -> None:
-        """Let it clean up and end. A cassette that it had published by then counts."""
+        """Let it clean up and end. A cassette that it published before still exists."""
         if self._control.fileno() < 0:
             return
         with suppress(OSError):
@@ -455,8 +455,8 @@ class Priority:
     def urgent(self) -> None:
         """Return to normal priority, if the system allows it: the user waits. Thread-safe."""
         self._pauses = False
-        # First the group, and this thread: raised alone, the saver's thread would take what little
-        # time the group has, and this one would not get to raise the group for a minute.
+        # First raise the group and this thread. Raised alone, the saver's thread would take the
+        # little time that the group has, and this thread could not raise the group for a minute.
         if self._leads and not self._set_group(0, tries=1):
             # Others wrote theirs just now, and may again; the saver goes on meanwhile.
             patient = partial(self._set_group, 0, tries=_URGENT_TRIES)
@@ -643,7 +643,7 @@ def _refuse(path: Path, *, locked: bool) -> None:
         )
 
 
-# Makes of a complete journal what it becomes: a cassette, or the diagnostic of a failed run.
+# Turns a complete journal into a cassette, or into the diagnostic of a failed run.
 
 
 class Publisher:

@@ -52,8 +52,7 @@ if TYPE_CHECKING:
 MakeFinaliser = Callable[[tuple[str, ...]], "Finaliser"]
 """Makes a finaliser that knows these secrets."""
 
-# Before that, staging beside the target would be for nothing: what little there is, is saved
-# at once at the end.
+# Before that, staging beside the target would not help: so little is saved at once at the end.
 _WORTH_BYTES = 128 << 10
 _WORTH_S = 5.0
 _LOOK_S = 0.05
@@ -73,9 +72,8 @@ class _Recorder:
         self._control, self._inbox, self._priority = control, inbox, priority
         self._parent = os.getppid()
         self._main = threading.get_ident()
-        # Its waits are told how long, not until when: an Event would not wait at all if the clock
-        # had gone back, and a saver of low priority that is always busy gets no time on a busy
-        # machine.
+        # Its waits get a duration, not a deadline: an Event would not wait at all if the clock had
+        # gone back, and a saver of low priority that is always busy gets no time on a busy machine.
         self._news_fd, self._noter_fd = os.pipe()
         self._news = new_poll()
         self._news.register(self._news_fd, select.POLLIN)
@@ -185,7 +183,7 @@ def _save(control: socket.socket, begin: Begin, recorder: _Recorder, make: MakeF
     meta = JournalSource(path).meta
     flood = Flood()
     while not recorder.finished and flood.goes_on(source.size):
-        recorder.wait(Flood.WAIT_S)  # what loading takes, it takes from the program
+        recorder.wait(Flood.WAIT_S)  # loading takes time from the program
     finaliser = make(begin.known)
     finaliser = msgspec.structs.replace(finaliser, progress=progress, tape=tape_journal_of(path))
     while not recorder.finished and (begin.unseen or source.size < _WORTH_BYTES):

@@ -78,7 +78,7 @@ class ProxyStarter:
             described["harness"] = profile.name
         if proxy.upstreams:
             described["pointed"]["upstreams"] = dict(proxy.upstreams)
-        # The proxy of a program that knows its provider itself has no upstream of its own.
+        # If the program has its own provider, the proxy has no upstream.
         usual = known_providers().base_url_variables("")
         urls = (*proxy.upstreams.values(), *(environment.get(name, "") for name in usual))
         keys = [part for url in urls for part in generated_parts(url)]
@@ -122,15 +122,12 @@ class _Proxied(Closing):
 
     @property
     def problem(self) -> str | None:
-        """See ``RunningTape.problem``."""
         return self._proxy.problem
 
     @property
     def reports(self) -> Sequence[str]:
-        """See ``RunningTape.reports``."""
         return self._proxy.reports
 
     def close(self) -> None:
-        """See ``RunningTape.close``."""
         self._proxy.close()
         self._certificate.unlink(missing_ok=True)

@@ -185,7 +185,7 @@ class OutputScan:
         """Apply DECSET, DECRST, margins; RIS resets everything, DECSTR all but the paste mode."""
         modes, final, reset, soft, margins, keyboard, numbers = match.groups()
         if keyboard is not None:
-            # No number is 0 for the flags, and 1 for what to do with them.
+            # A missing number means 0 for the flags, and 1 for the operation on them.
             words = [int(n[:9]) for n in numbers.split(b";") if n] or [0]
             self.keyboard.change(keyboard.decode(), *words)
             return

@@ -270,7 +270,7 @@ class AsyncSession(SessionBase):
     ) -> tuple[bytes, bytes]:
         """Send ``data``, end stdin, and wait for the program's end; see ``Session.communicate``."""
         given = self._all_input(data)
-        with suppress(SessionClosedError):  # a program need not read what it is sent
+        with suppress(SessionClosedError):  # a program need not read its input
             await self._deliver(given, timeout_s)
         await self.close_stdin()
         await self.wait_exit(timeout_s=timeout_s)
@@ -316,7 +316,6 @@ class AsyncSession(SessionBase):
         self._raise_failure()
 
     async def _ended(self) -> None:
-        """Wait until the pump has finished."""
         changed = _LoopEvent()
         stop = self._core.watch(changed.set, screen=False)
         try:
@@ -340,7 +339,7 @@ class AsyncSession(SessionBase):
             self._pump.block(changed.flag, timeout_s)
             await asyncio.sleep(0)
             return
-        if is_frozen():  # the loop's own clock stands still
+        if is_frozen():  # the loop's own clock does not advance
             alarm = threading.Timer(timeout_s, changed.set)
             alarm.daemon = True
             alarm.start()
@@ -391,11 +390,9 @@ class _LoopEvent:
             self._loop.call_soon_threadsafe(self._event.set)
 
     def clear(self) -> None:
-        """Forget that it was set."""
         self.flag.clear()
         self._event.clear()
 
     async def wait(self) -> None:
-        """Return when it is set."""
         if not self.flag.is_set():
             await self._event.wait()

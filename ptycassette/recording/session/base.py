@@ -369,13 +369,13 @@ class SessionBase:
         return Input(data=data, source=source, secret=secret)
 
     def _focus(self, *, gained: bool) -> Input | None:
-        """The report of a focus that came or went; None if the program did not ask for it."""
+        """The report of a gained or lost focus; None if the program did not request reports."""
         if self._pipes is not None or not self._core.scan.focus_reports:
             return None
         return Input(data=b"\x1b[I" if gained else b"\x1b[O", source="terminal")
 
     def _paste(self, text: str, source: Source, *, secret: bool = False) -> Input:
-        """Text as from a clipboard, bracketed if the program asked for it."""
+        """Text as from a clipboard, bracketed if the program requested that."""
         if self._pipes is not None:
             return self._text(text, source, secret=secret)
         _check_text(text)
@@ -421,11 +421,10 @@ class SessionBase:
         return Input(data=given)
 
     def _noted(self, payload: Any) -> Any:
-        """A function that makes the service event."""
         return lambda t_us: Noted(t_us, payload)
 
     def _raise_failure(self) -> None:
-        """Raise what made the session fail, if something did."""
+        """Raise the session's failure, if it has one."""
         if self._core.failure is not None:
             raise self._core.over()
 
@@ -437,6 +436,6 @@ class SessionBase:
 
 
 def _check_text(text: object) -> None:
-    """Raise ``TypeError`` for what is no text."""
+    """Raise ``TypeError`` unless ``text`` is a string."""
     if not isinstance(text, str):
         raise TypeError(f"text must be a str, not {type(text).__name__}: send() takes bytes")

@@ -144,7 +144,7 @@ class InputQueue:
             self._check_lines(what.data, mode)
         while sending.sent < len(what.data):
             rest = what.data[sending.sent :]
-            # Before it is there: whoever answers it is stamped by another clock reader.
+            # Before it is there: an answer to it gets its time from another clock reader.
             typed_us = self._now_us()
             taken = rest[: self._pty.write(rest)]
             if not taken:
@@ -237,7 +237,7 @@ class Request(Generic[T]):
             self.done.set_result(result)
 
 
-# Passes what happens in a session to its tap, without the secrets that others must not see.
+# Passes the events of a session to its tap, without the secrets that others must not see.
 
 
 class TapFeed:
@@ -281,12 +281,12 @@ class TapFeed:
                 self._tap.on_idle()
 
     def raise_failure(self) -> None:
-        """Raise what the tap has raised, if it has."""
+        """Raise the tap's error, if it raised one."""
         if self._failure is not None:
             raise self._failure
 
     def _remember(self, event: Typed) -> None:
-        """Keep secret input out of what this process writes about the session."""
+        """Keep secret input out of logs and traces of this process."""
         if event.masked and self._secrets is None:
             # Imported here, because it loads the scrubber, and few sessions need it.
             from ptycassette.scrub.typed.secrets import TypedSecrets  # noqa: PLC0415
@@ -574,7 +574,7 @@ class SessionCore:
     def over(self) -> CassetteError:
         """The error for calls after the end."""
         if isinstance(self.failure, DivergenceError | SessionError):
-            return self.failure  # it says what, where and what to do, to whoever asks first
+            return self.failure  # the first caller gets the error with what, where and what to do
         if self.failure is not None:
             error = SessionError(f"the session failed: {self.failure}", hint="see the cause above")
             error.__cause__ = self.failure
@@ -596,7 +596,7 @@ class SessionCore:
 
     def _resize(self, size: Size) -> None:
         self._refuse_if_over()
-        self.pump_output()  # what was written for the old size is rendered in it
+        self.pump_output()  # output for the old size is rendered in it
         self.catch_up()
         self.pty.set_size(size)
         self._tap.event(Resized(self.now_us(), size))
@@ -614,7 +614,7 @@ class SessionCore:
             name = "term" if grace_s > 0 else "kill"
             self._tap.event(Signalled(self.now_us(), name))
             compare = getattr(self.pty, "ended_by", None)
-            if compare is not None:  # a replay: it decides what comes of it
+            if compare is not None:  # a replay: it decides the outcome
                 compare(name)
                 return
         self.pty.request_end(grace_s)
@@ -663,7 +663,7 @@ class StreamEnds:
         return due
 
 
-# The core of a session over pipes: what a program reads, and what it writes to which stream.
+# The core of a session over pipes: a program's input, and its output to each stream.
 
 
 class PipedPty(Pty, Protocol):
@@ -733,11 +733,14 @@ class _Stdin(InputQueue):
 
     @property
     def unsettled(self) -> bool:
-        """Whether the program may read more of what it was sent."""
+        """Whether the program may still read more of the sent input."""
         return not self._over and (bool(self._unread) or self._ending)
 
     def settle(self) -> None:
-        """Report what the program has read since the last call; end its stdin when that is due."""
+        """Report the input that the program has read since the last call.
+
+        End its stdin when that is due.
+        """
         if self._over:
             return
         self._report_read()
@@ -802,7 +805,7 @@ class PipedCore(SessionCore):
     # --- for everybody, from any thread -------------------------------------------------
 
     def close_stdin(self) -> Future[None]:
-        """Close the program's stdin after all that was sent."""
+        """Close the program's stdin after all input was sent."""
         return self.request(self._stdin.end)
 
     def has_line(self, stream: str) -> bool:
@@ -830,7 +833,11 @@ class PipedCore(SessionCore):
         return self._stdin.unsettled or len(self._ends) > 0
 
     def settle(self) -> None:
-        """Do what no descriptor announces. Raises what the tap raised."""
+        """Do the work that no descriptor announces.
+
+        Raises:
+            Exception: the tap's error.
+        """
         if self._stdin.unsettled or self._pipe.reader_gone:
             if self._pipe.reader_gone:
                 self._stdin.leave()
@@ -851,7 +858,7 @@ class PipedCore(SessionCore):
                     return False
                 news = True
                 if self._take(*piece):
-                    self._screen.answer_or_shorten()  # what it answers is for terminals
+                    self._screen.answer_or_shorten()  # its answers are for terminals
                     return True
             return True
         finally:

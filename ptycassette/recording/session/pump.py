@@ -22,14 +22,14 @@ from ptycassette.system.pty.process import PipedChild, PtyChild
 from ptycassette.system.pty.terminal import Scripted
 
 _QUIET_S = 0.002
-_UNWATCHED_QUIET_S = 0.25  # nobody waits for the screen: what is read next comes first
+_UNWATCHED_QUIET_S = 0.25  # no caller waits for the screen: the next read comes first
 _WATCHED_LAG_S = 0.05
 _RENDER_S = 0.02
 _HUNG_UP_S = 0.02
 _STRETCH_S = 1.0  # of a wait, after which signals are handled that another thread got
 _STRANGER_S = 0.1
 _STRANGER_LIMIT_S = 2.0
-_PTY_HOLDS_BYTES = 1 << 20  # it holds 64 KiB on Linux; whatever is beyond this is a stranger's
+_PTY_HOLDS_BYTES = 1 << 20  # it holds 64 KiB on Linux; more than this comes from a stranger
 
 
 class Pump(Protocol):
@@ -63,7 +63,7 @@ class ScriptPump:
         self._busy = False
 
     def start(self) -> None:
-        """Process what there is at the start."""
+        """Do the work that is due at the start."""
         self._core.wake = self._run
         self._run()
 
@@ -117,7 +117,7 @@ class ScriptPump:
         if core.behind or core.unpublished:
             core.render()
         core.look_for_end()
-        core.pump_input()  # answers to what has just been rendered
+        core.pump_input()  # answers to the output that was just rendered
         due_us = self._pty.due_us()
         return more or (due_us is not None and due_us <= self._clock.now_us())
 
@@ -178,7 +178,6 @@ class ThreadPump:
             self._ready.close()
 
     def _run(self) -> None:
-        """The loop, and the cleanup after it."""
         try:
             with raised_priority():
                 self._loop()
@@ -240,7 +239,7 @@ class ThreadPump:
         return self._child.fd
 
     def _is_over(self) -> bool:
-        """Whether the program and all it started ended, and everything they wrote was read."""
+        """Whether the program and all processes below it ended, and all their output was read."""
         core = self._core
         self._look_at_deadline()
         if not self._ready.supervisor_reported():
@@ -311,7 +310,6 @@ class _Readiness:
         return bool(found)
 
     def close(self) -> None:
-        """Close the descriptors. Idempotent."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -388,7 +386,7 @@ class PipePump(ThreadPump):
         core.settle()
         if core.exit is None:
             return False
-        if self._pipes.poll() is not None:  # everybody was ended; a stranger may hold a pipe
+        if self._pipes.poll() is not None:  # all processes were ended; a stranger may hold a pipe
             while core.pump_output():
                 pass
             return True

@@ -472,7 +472,7 @@ class Session(SessionBase):
             WaitTimeoutError: it has not ended within ``timeout_s``.
         """
         given = self._all_input(data)
-        with suppress(SessionClosedError):  # a program need not read what it is sent
+        with suppress(SessionClosedError):  # a program need not read its input
             self._deliver(given, timeout_s)
         self.close_stdin()
         self.wait_exit(timeout_s=timeout_s)
@@ -539,7 +539,7 @@ class Session(SessionBase):
         self._await(self._core.send(what), timeout_s)
 
     def _await(self, done: Future[None], timeout_s: float) -> None:
-        """Wait for the pump to have done something."""
+        """Wait until the pump has completed ``done``."""
         settled = threading.Event()
         done.add_done_callback(lambda _: settled.set())
         deadline_us = self._core.now_us() + round(timeout_s * 1e6)

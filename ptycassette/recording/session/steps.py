@@ -33,12 +33,12 @@ _UNSEEN = frozenset({"send_secret", "submit_secret"})
 
 
 class SessionStep(msgspec.Struct, kw_only=True):
-    """One call.
+    """One call on a session.
 
-    ``places`` are file and line: of the call, then of whoever called that function, up to the
-    test. ``seq`` and ``start_seq`` are the last events of the recording that were played after
-    and before it, in replay. Times are microseconds of the session. ``screen`` is what the
-    session showed afterwards, ``error`` why the call failed.
+    ``places`` are file and line of the call, then of each caller up to the test. ``seq`` and
+    ``start_seq`` are the recorded events that replay played last, after and before the call. Times
+    are microseconds of the session. ``screen`` is the screen after the call, ``error`` the reason
+    why the call failed.
     """
 
     name: str
@@ -119,7 +119,7 @@ def step(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def _begun(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SessionStep | None:
-    """Begin a step; None when nobody collects, or when it is part of another one."""
+    """Begin a step; None if no collector is active, or if the step is part of another one."""
     log = _log
     caller = sys._getframe(2)  # noqa: SLF001 - the frame of whoever called the session
     if log is None or caller.f_globals.get("__name__", "").startswith(_PACKAGE):
@@ -141,7 +141,6 @@ def _begun(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SessionS
 
 @contextmanager
 def _ended(begun: SessionStep, session: Any) -> Iterator[None]:
-    """Record the end of a step."""
     try:
         yield
     except BaseException as exc:

@@ -214,7 +214,7 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
 
 @owned_context
 def _place_aside() -> Iterator[Path]:
-    """A temporary directory for a recording for comparison. Errors must not name it."""
+    """A temporary directory for a recording that is only compared. Errors must not name it."""
     with temporary_folder() as place:
         try:
             yield place
@@ -230,7 +230,7 @@ def _old_side(plan: Plan, result: UseResult) -> Side | None:
         return None
     try:
         return side_of(plan.path, allow_unscrubbed=True)
-    except CassetteError:  # what is broken is recorded again, too
+    except CassetteError:  # a broken one is recorded again as well
         return None
 
 
@@ -348,7 +348,7 @@ def _say_what_is_awaited(exc: SessionError, left: Unplayed, cassette: Cassette) 
 
 @owned_context
 def _rerun(plan: Plan, result: UseResult) -> Iterator[DrivenRerun]:
-    """The real program, answered from the tape; raises what the tape proves at the end."""
+    """The real program, answered from the tape; at the end it raises the divergence, if any."""
     if find_spec("aiohttp") is None:
         raise UsageError(
             "mode rerun needs more than is installed", hint="pip install 'ptycassette[tape]'"
@@ -371,7 +371,7 @@ def _rerun(plan: Plan, result: UseResult) -> Iterator[DrivenRerun]:
         run.options.update(rerun_options(plan))
         try:
             yield run
-        except SessionError as exc:  # perhaps it waits for what the tape did not answer
+        except SessionError as exc:  # perhaps it waits for an answer that the tape did not give
             result.rerun = run.proof(None)
             if result.rerun.misses or result.rerun.damage:
                 raise rerun_error(result.rerun, where=str(plan.path)) from exc

@@ -121,7 +121,7 @@ def read_rules(place: Path) -> tuple[LibraryRule, ...]:
 
 
 def why_not(rule: LibraryRule, start: ProgramStart) -> str | None:  # noqa: PLR0911 - one per condition
-    """Why a rule does not hold; None when it does."""
+    """Why a rule does not match; None if it does."""
     if rule.program is not None and rule.program != start.program:
         return f"program is {start.program!r}, not {rule.program!r}"
     if rule.argv is not None and rule.argv != start.args:
@@ -161,7 +161,7 @@ class StartCounts:
         """Count ``key`` once more; returns the count before. Safe between processes.
 
         Raises:
-            UsageError: the file cannot be kept there, or is no file of counts.
+            UsageError: the file cannot be written there, or is not a file of counts.
         """
         key = storable_text(key)
         try:
@@ -318,7 +318,6 @@ class Library:
         return None if said else f"predicate {rule.predicate} says no"
 
     def _current(self, path: Path) -> Path:
-        """The current path of a cassette, or the path for its recording."""
         if self.pending is None:
             return path
         pending = self.pending / path.relative_to(self.place)
@@ -374,7 +373,7 @@ class Library:
     def _next_start(
         self, start: ProgramStart, meant: list[Path], others: list[str], *, record: bool
     ) -> ChosenCassette:
-        """The cassette of this start, of those with the same arguments."""
+        """The cassette for this start, among those with the same arguments."""
         used = self._starts.count(f"start {_shown(start)}")
         meant = sorted(meant, key=lambda path: (len(path.name), path.name))
         if used < len(meant):

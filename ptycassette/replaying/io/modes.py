@@ -55,7 +55,7 @@ def resolve_mode(*choices: tuple[str, str | None], env: Mapping[str, str]) -> Ru
 
 
 class _RunModes(NamedTuple):
-    """The modes that a test run sets: one overrides calls, the other is the weakest."""
+    """The modes that a test run sets: one overrides the calls, the other is only a default."""
 
     ruling: RunMode | None = None
     fallback: RunMode | None = None

@@ -24,11 +24,11 @@ from ptycassette.system.clock import monotonic_s
 ENTER = b"\x1b[?1049h\x1b[2J\x1b[H"
 LEAVE = b"\x1b[0m\x1b[?25h\x1b[?1049l"
 
-# Resets what a recording may have switched on when it is played raw: mouse reports,
-# bracketed paste, focus reports, synchronised update, application cursor keys and keypad,
-# origin and insert mode, autowrap off, scroll region, character sets, cursor shape, the
-# kitty keyboard and xterm's modifyOtherKeys, palette and dynamic colours, alternate screen.
-# (xterm's "Control Sequences"; DECSTR alone leaves most of it.)
+# Resets the modes that a recording may have switched on when it is played raw: mouse reports,
+# bracketed paste, focus reports, synchronised update, application cursor keys and keypad, origin
+# and insert mode, autowrap off, scroll region, character sets, cursor shape, the kitty keyboard and
+# xterm's modifyOtherKeys, palette and dynamic colours, alternate screen. (xterm's "Control
+# Sequences"; DECSTR alone leaves most of it.)
 RAW_LEAVE = (
     b"\x18\x1b\\"  # end whatever sequence was cut off
     b"\x1b[?9l\x1b[?1000l\x1b[?1001l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l"
@@ -238,7 +238,6 @@ class PlayerTerminal:
         self._saved = None
 
     def _drain(self, keys: int) -> None:
-        """Read and drop late answers of the terminal."""
         if not self._raw:
             return
         deadline = monotonic_s() + DRAIN_S

@@ -566,7 +566,6 @@ class Player:
                 self._seek(self._start_us + span * int(key) // 10)
 
     def _seek_input(self, position_us: int, *, forward: bool) -> None:
-        """Seek to the next or the previous input."""
         index = self._timed()
         at = index.seek(position_us if forward else position_us - 1)
         seq = index.after(at, "input") if forward else index.before(at + 1, "input")
@@ -574,7 +573,6 @@ class Player:
             self._seek(max(index.time_of(seq), self._start_us))
 
     def _step(self, now: int) -> None:
-        """Show the next output and pause."""
         while (event := self._scheduler.next_event) is not None:
             self._view.feed(self._scheduler.skip(now))
             self._paused_us = event.t_us
@@ -599,7 +597,7 @@ class Player:
         return self._index
 
     def _duration_us(self) -> int:
-        """The duration of playback; that of the final record if no pause is cut."""
+        """The duration of playback; the time of the final record if no pause is cut."""
         idle_us = _idle_us(self._cassette, self._options.idle_limit)
         if idle_us is None and self._options.end is None:
             return moment_us(self._cassette.final)

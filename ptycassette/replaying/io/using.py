@@ -66,7 +66,7 @@ class Use:
 
     @property
     def path(self) -> Path:
-        """The cassette: what ``use`` was given, or where it was found, or will be recorded."""
+        """The cassette: the given path, or the place where it was found or will be recorded."""
         return found_plan(self._plan).path
 
     @property

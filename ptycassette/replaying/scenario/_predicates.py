@@ -144,7 +144,7 @@ class FrameStableFor(TextQuery, frozen=True, kw_only=True, tag="frame_stable_for
 
 
 class CursorAt(Base, frozen=True, kw_only=True, tag="cursor"):
-    """The cursor at ``at_ms``; only what is given is compared."""
+    """The cursor at ``at_ms``; only the given fields are compared."""
 
     cursor_row: int | None = None
     cursor_col: int | None = None
@@ -277,7 +277,7 @@ def _finder(query: TextQuery, look: Look) -> Callable[[FrameRecord], bool]:
 
 
 def _cut(frame: FrameRecord, query: TextQuery) -> str:
-    """The part of the frame that is looked at."""
+    """The part of the frame that the query covers."""
     rows = frame.text
     if query.row is not None:
         at = query.row if query.row >= 0 else frame.size.rows + query.row

@@ -231,7 +231,7 @@ def _used(rows: tuple[str, ...]) -> tuple[str, ...]:
     return rows[: max((number for number, row in enumerate(rows, 1) if row), default=0)]
 
 
-# YAML through a safe loader that also refuses what can hide meaning.
+# YAML through a safe loader that also refuses constructs that can hide meaning.
 
 
 MAX_YAML_BYTES = 256 << 10
@@ -286,7 +286,7 @@ class _StrictLoader(yaml.SafeLoader):
         return node
 
     def fetch_flow_collection_start(self, token: Any) -> None:
-        """Refuse brackets in brackets without end."""
+        """Refuse deeply nested brackets."""
         if self.flow_level >= MAX_DEPTH:
             raise yaml.scanner.ScannerError(
                 None, None, f"nested deeper than {MAX_DEPTH} levels", self.get_mark()
@@ -294,7 +294,7 @@ class _StrictLoader(yaml.SafeLoader):
         super().fetch_flow_collection_start(token)
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
-        """Read ``12:30`` as text (YAML 1.1 has numbers in base 60), and very long digits, too."""
+        """Read ``12:30`` and very long digits as text (YAML 1.1 has numbers in base 60)."""
         tag = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
         is_number = tag in {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
         if is_number and (":" in value or len(value) > MAX_DIGITS):

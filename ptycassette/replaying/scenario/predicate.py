@@ -37,7 +37,7 @@ from ptycassette.model.records import (
 from ptycassette.model.screen import DEFAULT_STYLE, Style
 from ptycassette.terminal.cells import split_cells
 
-# How much one check may take: a scenario and its recording may both be a stranger's.
+# Limits for one check: a scenario and its recording may both come from a stranger.
 
 
 MAX_EFFORT = 500_000_000
@@ -58,7 +58,7 @@ PER_VALUE = 3_000
 
 
 class Effort:
-    """Counts what one check takes."""
+    """Counts the effort of one check."""
 
     def __init__(self) -> None:
         self._left = MAX_EFFORT
@@ -500,7 +500,7 @@ MAX_LINES = 5
 def draft_scenario(evidence: Evidence, *, name: str, cassette_path: str) -> str:
     """Draft a scenario that the recording passes: its screens, its input, its end.
 
-    It is meant to be edited: it states what is there, not what matters.
+    Edit it afterwards: it covers everything that is there, not only what matters.
     """
     manifest = evidence.manifest
     terminal = manifest.terminal

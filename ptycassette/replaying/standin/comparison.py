@@ -109,7 +109,7 @@ class DriverInput:
         return begins or (self._answers.asked and pending[1] in b"[]P_")
 
     def flush(self) -> bool:
-        """Take pending bytes as they are, as no more come; whether there were any."""
+        """Take pending bytes as they are, since no more will come; True if there were any."""
         keys = self._reader.flush()
         self._queue(keys)
         return bool(keys)
@@ -266,7 +266,6 @@ class Findings:
         )
 
     def _sent(self, text: str, raw: bytes) -> DivergenceSide:
-        """The driver's input without its secrets."""
         shown = text if self._conceal is None else self._conceal(text)
         return DivergenceSide(shown, raw if shown == text else b"")
 
@@ -470,7 +469,7 @@ class InputComparison:
 
     @property
     def wanted(self) -> bytes | None:
-        """The bytes of the recorded key that comes next."""
+        """The bytes of the next recorded key."""
         matcher = self.current
         step = matcher.waiting if matcher else None
         return step.key.raw if step else None
@@ -502,7 +501,7 @@ class InputComparison:
         self._next()
 
     def settled(self, now_us: int) -> bool:
-        """Whether what came is all of the next entry, as no more comes."""
+        """Whether the input so far is the whole next entry, since no more will come."""
         matcher = self.current
         if matcher is None or not matcher.raw:
             return False

@@ -192,7 +192,7 @@ class SignalComparison:
         )
 
 
-# Compares a stdin that is not a terminal with what the recorded program read there.
+# Compares a stdin that is not a terminal with the recorded program's input.
 
 
 _MASKED = re.compile(rb"x{3,}|[^\x00-\x7f]{3,}")
@@ -240,9 +240,9 @@ class StdinComparison:
         self._awaited = 0
         self._awaits_end = False
         self._ended = False
-        self._since = 0  # up to here it was compared, in what was recorded
-        self._got_since = 0  # and in what came
-        self._alike = 0  # of what came since, no difference is certain in so many bytes
+        self._since = 0  # the recorded input was compared up to here
+        self._got_since = 0  # and the driver's input up to here
+        self._alike = 0  # in this many bytes since then, no difference is certain
 
     @property
     def _exact(self) -> bool:
@@ -264,12 +264,11 @@ class StdinComparison:
         self._go_on(self._awaited, len(self._got))
 
     def settled(self, now_us: int) -> bool:
-        """Whether the bytes that came are all: never, as a stream has an end of its own."""
+        """Whether the input is complete: always False, as a stream has its own end."""
         del now_us
         return False
 
     def _go_on(self, since: int, got_since: int) -> None:
-        """Compare from here on."""
         self._since, self._got_since, self._alike = since, got_since, 0
 
     def arrived(self, event: Event, now_us: int) -> tuple[bool, int | None]:
@@ -318,7 +317,7 @@ class StdinComparison:
         return len(self._got) if len(self._got) > at else over
 
     def _goes_on(self, last: bytes) -> bool:
-        """Whether the input has begun the end of what the program read, which has no line end."""
+        """Whether the input continues at the recorded end of input, which has no line end."""
         got = bytes(self._got[self._got_since :])
         matching, awaited = self._state.matching, self._awaited
         if awaited < self._compared_at(awaited) or matching.strategy != "normalised":
@@ -326,7 +325,7 @@ class StdinComparison:
         return not self._same(got, last) and _may_begin(matching, got, _text(last))
 
     def _compared_at(self, end: int) -> int:
-        """Where the text that was read up to ``end`` is compared: there, or at its line's end."""
+        """Where text that was read up to ``end`` is compared: there, or at its line's end."""
         return self._lines.get(end, end)
 
     def _differs(self) -> bool:
@@ -380,7 +379,7 @@ class StdinComparison:
         return same(matching.conceal(shown), recorded)
 
     def _same_to(self, end: int, came: int) -> bool:
-        """Whether all is the same up to here; a secret may be recognised only with its context."""
+        """Whether the input is the same up to here; a secret may need its context."""
         conceal = self._state.matching.conceal
         if conceal is None or not self._masks:
             return False
@@ -529,7 +528,7 @@ class StandinEngine:
 
     @property
     def expects_masked(self) -> bool:
-        """Whether the input that comes next was recorded masked."""
+        """Whether the next input was recorded masked."""
         return bool(self._typed.upcoming) and self._typed.upcoming[0].masked
 
     def resized(self, size: Size, now_us: int) -> None:
@@ -679,7 +678,7 @@ class StandinEngine:
         return Listen(max(1, min(moments) - now_us) if moments else None)
 
     def _play_first(self, event: Event, now_us: int) -> None:
-        """Play the exchange that the driver has begun, before the one that is next."""
+        """Play the exchange that the driver has begun, before the next one in order."""
         matcher, waiting = self._typed.preferred, self._typed.current
         assert matcher is not None and waiting is not None and self._order is not None  # noqa: S101, PT018 - only a loose order prefers
         before, entry = waiting.entry, matcher.entry
@@ -701,7 +700,7 @@ class StandinEngine:
         event = self._scheduler.next_event
         return event is not None and event.kind == "final"
 
-    # -- what nobody recorded --------------------------------------------------
+    # -- unrecorded input -------------------------------------------------------
 
     def _check_unrecorded(self) -> None:
         """Report input that the rest of the recording does not expect."""
@@ -723,7 +722,7 @@ class StandinEngine:
         if self._state.finished is None:
             self._state.finished = RunEnded(final.exit if final else None)
 
-    # -- what the driver failed to do ------------------------------------------
+    # -- missing input ---------------------------------------------------------
 
     def _missing(self, event: Event, now_us: int) -> None:
         matcher = self._typed.current if _typed(event) else None
@@ -755,7 +754,7 @@ class StandinEngine:
         self._pass(event, now_us)
 
     def _pass(self, event: Event, now_us: int) -> None:
-        """Go past the recorded input, which came or counts as if it had."""
+        """Go past the recorded input, which came or is treated as received."""
         self._waiting_since = None
         self._findings.last, self._state.last_us = event, now_us
         self._scheduler.input_arrived(now_us)

@@ -189,7 +189,7 @@ class FaultyEngine(StandinEngine):
         return event is not None and event.kind == "input" and not is_terminal_answer(event)
 
     def _hold(self, now_us: int) -> Listen:
-        """Wait for the driver at a screen of the fault, as long as for any input."""
+        """Wait for the driver at a screen of the fault, as long as for other input."""
         timeout_us = self.options.input_timeout_us
         if self._held_since_us is None:
             self._held_since_us = now_us
@@ -201,12 +201,12 @@ class FaultyEngine(StandinEngine):
         return Listen(max(1, left_us))
 
     def _give_up(self, why: str, *, killed_by: str = "") -> None:
-        """End at a screen of the fault, because the driver does not go on."""
+        """End at a screen of the fault, because the driver does not continue."""
         self._note_missing(why)
         self._end_now(RunEnded(None, complete=False, killed_by=killed_by))
 
     def _note_missing(self, why: str) -> None:
-        """The recorded input that comes next is missing, unless the fault leaves no way to it."""
+        """Report the next recorded input as missing, unless the fault makes it impossible."""
         upcoming = self._typed.upcoming
         event = self._scheduler.next_event
         if not self._fault.fatal and self._over is None and upcoming and event is not None:

@@ -1,10 +1,10 @@
 """The table of decoders.
 
-Most text holds nothing encoded. A decoder is therefore asked twice: its signs and its hint are
-searched natively in the whole text, and only where they are found its function runs Python over
-it. What such a search costs decides what a decoder looks for: a single character takes 0.03 ms for
-each MB, an expression of ``re`` that begins with a single character 0.3 ms, of RE2 1.6 ms, and an
-expression of ``re`` that begins with a class 4 ms.
+Most text holds nothing encoded. So a decoder works in two steps: a native search for its signs and
+its hint in the whole text, and its Python function only where they are found. The cost of the
+search decides which signs a decoder uses: a single character takes 0.03 ms for each MB, an
+expression of ``re`` that begins with a single character 0.3 ms, of RE2 1.6 ms, and an expression of
+``re`` that begins with a class 4 ms.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ptycassette.model.re2_engine import lazy_pattern
 from ptycassette.scrub.mask import BASE32, BASE64, ESCAPED, HEX, NUMBERS, QUOTED, TEXT
 from ptycassette.scrub.match import Literals, Pattern, canonical
 
-# Decoded texts, each able to say which characters of its source a stretch of it came from.
+# Decoded texts, each with a map from its stretches to the characters of its source.
 
 
 READABLE = 10
@@ -81,9 +81,9 @@ class Decoded:
         return tuple(stretches)
 
     def form_at(self, start: int) -> str:
-        """The form in which what begins at ``start`` is masked in the source.
+        """The form of the mask in the source for decoded text from ``start`` on.
 
-        Of base64 and base32 it includes the position in the group of four or eight digits.
+        For base64 and base32 it includes the position in the group of four or eight digits.
         """
         if self.form == BASE32:
             return f"{BASE32}{start * 8 // 5 % 8}"
@@ -167,8 +167,8 @@ def _readable_digits() -> str:
 def _readable_wide_digits() -> str:
     """A pattern of digits that the encoding of every readable text in UTF-16 contains.
 
-    Of its bytes every other one is zero, so three are a character, zero and a character, and the
-    next three zero, a character and zero.
+    Every other byte is zero. So three bytes are a character, zero and a character, and the next
+    three are zero, a character and zero.
     """
     around = f"[{_STANDARD[8:32]}][AQgw][AB]{_DIGIT}"
     return f"(?:{around}A[C-H][{_STANDARD[::4]}_-]A){{3}}"
@@ -216,7 +216,7 @@ def runs_from(
     *,
     readable: bool = True,
 ) -> Iterator[Decoded]:
-    """What the digits in ``spans`` say, read from each of their first four; if it is readable."""
+    """Decode the digits in ``spans`` from each of their first four; skip unreadable results."""
     start, end = spans[0]
     for skip in range(4):
         lines = [(start + skip, end), *spans[1:]]
@@ -242,7 +242,7 @@ def _base32_place(start: int, at: int) -> tuple[int, int]:
 
 
 def _places(lines: Sequence[tuple[int, int]]) -> Callable[[int], tuple[int, int]]:
-    """Where in the text the digits of each byte are, of digits that stand in lines."""
+    """The place in the text of each byte, for digits that are spread over lines."""
     firsts = [*accumulate((last - first for first, last in lines), initial=0)]
 
     def digit(number: int) -> int:
@@ -288,9 +288,9 @@ READABLE_HEX = (
 _FIRST_OFFSET = lazy_pattern(_OFFSET)
 _PAIR = lazy_pattern(f"{_LINE_END}|(?:0[xX])?({_HEX_DIGIT}{{2}})")
 _THREE = lazy_pattern(f"{_HEX_DIGIT}{{3}}")
-# Pairs that stand before others, read backwards.
+# Pairs that come before others, read backwards.
 _BEFORE = lazy_pattern(f"(?:[xX]0)?(?:[ :,]{{0,2}}{_HEX_DIGIT}{{2}}(?:[xX]0)?)*")
-_MOST_BEFORE = 512  # what is cut off is not text: the run would have been found there
+_MOST_BEFORE = 512  # the cut part is not text: the run would have been found there
 
 _NUMBER = "(?:3[2-9]|[4-9][0-9]|1[0-9][0-9]|2[0-4][0-9]|25[0-5]|9|10|13)"
 NUMBERS_LIST = rf"\b{_NUMBER}(?:[ \n\r\t,]+{_NUMBER}){{{READABLE - 1},}}\b"
@@ -298,8 +298,8 @@ NUMBERS_LIST = rf"\b{_NUMBER}(?:[ \n\r\t,]+{_NUMBER}){{{READABLE - 1},}}\b"
 _NUMBERS = lazy_pattern("[0-9]+")
 
 
-# A cell is three wide behind a blank: a character, the name of one that has no picture, or its
-# octal digits (POSIX, od: -t c).
+# A cell is three columns wide after a blank: a character, the name of one that has no picture, or
+# its octal digits (POSIX, od: -t c).
 _CELL = r" {3}([ -~])| {2,3}\\([0abefnrtv])| ([0-3][0-7]{2})"
 _CELLS = lazy_pattern(_CELL)
 _NAMED = dict(zip("0abefnrtv", "\0\a\b\x1b\f\n\r\t\v", strict=True))
@@ -386,13 +386,15 @@ _BLANK = lazy_pattern(r"\s")
 _IN_FORMS = lazy_pattern(r"\+|&(?=[A-Za-z][\w.\[\]-]{0,32}=)", re.ASCII)
 
 _PRINTABLE = "(?:[2-6][0-9A-F]|7[0-9A-E])"
-# Of at most 76 characters, behind what a mail program may show, or the start of a string of JSON.
+# Lines of at most 76 characters, after text that a mail program may show, or after the start of a
+# JSON string.
 _SOFT_END = r"(?<=[^\n]{69}=)(?:(?<![^\n]{86}=)|(?<![^\n\"]{86}=))\r?\n"
 _EVIDENCE = lazy_pattern(
     r"=(?=[2-7C-F\r\n])(?:3D|[C-F][0-9A-F]=[89AB][0-9A-F]"
     rf"|{_PRINTABLE}[A-Za-z0-9_.+/-]{{0,24}}={_PRINTABLE}|{_SOFT_END})"
 )
-# What searches put around a hit (``<em>``, ``<mark>``), and what breaks long words (``<wbr>``).
+# Tags that searches put around a hit (``<em>``, ``<mark>``), and the tag that breaks long words
+# (``<wbr>``).
 _MARKUP = lazy_pattern(
     r"<(?:/?(?:em|mark|b|i|u|s|strong|span|code|font|kbd|tt|ins|del|wbr|hl)\b[^<>\n]{0,200}>)"
     r"|\*\*(?<![*\s]\*\*\*)(?=[\w-])"
@@ -441,7 +443,7 @@ def _quoted(code: str | None) -> str:
 
 
 def _meaning(escape: re.Match[str]) -> str:
-    """What one escape stands for, as canonical text."""
+    """The canonical text of one escape."""
     kind = escape.lastgroup or ""
     said = escape[kind]
     if kind in {"name", "entity"}:
@@ -486,7 +488,7 @@ DECODERS: Final[tuple[DecoderRow, ...]] = (
 """Every decoder. A new one is a function and a row here."""
 
 
-# Most text holds none of these, so that one search is enough. Digits of base64 are everywhere.
+# Most text has none of these, so one search is enough. Digits of base64 are everywhere.
 _RARE = [row.hint for row in DECODERS[1:] if row.hint]
 _ANY_RARE = Pattern("|".join(f"(?:{hint})" for hint in _RARE))
 

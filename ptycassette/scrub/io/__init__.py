@@ -1,1 +1,1 @@
-"""Scrubbing with what this machine knows."""
+"""Scrubbing with the secrets of this machine."""

@@ -1,12 +1,12 @@
 """Runs an installed secret scanner over a cassette as a second opinion.
 
-An auditor is a program of its own with rules of its own. It reads bytes, so it
-sees less than our verification does. It is independent, so it may find what our rules
-miss. It runs in the directory, without network access, and ignores comments in the text
-that switch it off. Only the rule and the file are taken from its report.
+An auditor is a separate program with its own rules. It reads bytes, so it sees less than our
+verification. It is independent, so it may find secrets that our rules miss. It runs in the
+directory, without network access, and ignores comments in the text that switch it off. We use
+only the rule and the file from its report.
 
-gitleaks, betterleaks and kingfisher are asked as their manuals say; detect-secrets
-without its plug-ins on entropy, which take digests of a manifest for keys.
+gitleaks, betterleaks and kingfisher run as in their manuals. detect-secrets runs without its
+entropy plug-ins, which mistake digests in a manifest for keys.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def audit(name: str, path: Path) -> tuple[str, ...]:
     except ValueError as exc:
         raise SessionError(f"the auditor {name} ended with {done.returncode}: {said}") from exc
     found = [*_findings(document)]
-    # 0: done; kingfisher says 200 and more when it found something.
+    # 0: done; kingfisher returns 200 and more when it found something.
     if done.returncode and not found:
         raise SessionError(f"the auditor {name} failed with {done.returncode}: {said}")
     return tuple(f"{name}: {visible(file)}: rule {visible(rule)}" for rule, file in found)

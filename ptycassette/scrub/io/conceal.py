@@ -99,7 +99,7 @@ def concealed_screen(message: str, rows: tuple[str, ...]) -> tuple[str, tuple[st
 
 
 def _knowing(scrubber: SessionScrubber, meta: SessionMeta) -> SessionScrubber:
-    """The scrubber after a session without events: it learns what the head tells."""
+    """The scrubber after a session without events: it learns from the head alone."""
     for _ in scrubber.events(meta, lambda: iter(())):
         pass
     return scrubber

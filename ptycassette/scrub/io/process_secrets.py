@@ -1,7 +1,7 @@
 """Secrets that were typed in this process, for the logs and traces that it writes.
 
-A trace of a failed test shows screens of sessions that never became a cassette, so nobody else
-knows what to scrub there. In memory only; values leave this module for scrubbers alone.
+A trace of a failed test shows screens of sessions that never became a cassette, so no other part
+can scrub them. The values stay in memory, and only scrubbers get them.
 """
 
 from __future__ import annotations

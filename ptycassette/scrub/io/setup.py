@@ -50,12 +50,12 @@ def credential_values(
 ) -> Iterator[KnownValue]:
     """The secrets in known credential files below ``home`` and in ``.env`` files of ``cwd``.
 
-    Known are those of tools, and what profiles name, the user's own too (``env`` says where these
-    lie; below ``home`` when None).
+    Known files are those of common tools and those that profiles name, including the user's own
+    profiles (``env`` gives their place; below ``home`` when None).
 
     Raises:
-        UsageError, UnreadableError, UnsafeFileError, LimitError: a profile of the user's own is
-            wrong or cannot be read; it may name files that hold secrets.
+        UsageError, UnreadableError, UnsafeFileError, LimitError: one of the user's own profiles is
+            wrong or cannot be read; it may name files with secrets.
     """
     clis = credentials_of_clis({"HOME": str(home)} if env is None else env)
     rules = RuleSet(secret_rules())
@@ -80,7 +80,6 @@ def file_lines(path: Path) -> tuple[str, ...]:
 
 
 def _read(path: Path) -> str | None:
-    """A small regular file as text."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -97,7 +96,6 @@ def _read(path: Path) -> str | None:
 
 
 def _values(path: Path, text: str, rules: RuleSet) -> Iterator[KnownValue]:
-    """The secrets in one file."""
     passwords = _PASSWORDS.get(path.name)
     if passwords is not None:
         for password in passwords(path, text):
@@ -143,7 +141,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _unquoted(value: str) -> str:
-    """A value without its quotes, and without the comment behind it."""
+    """A value without its quotes, and without the comment after it."""
     if value[:1] in ('"', "'"):
         closed = len(value) > 1 and value[-1] == value[0]
         return value[1:-1] if closed else value[1:].partition(value[0])[0]
@@ -247,20 +245,20 @@ def session_scrubber(
     home: Path | None = None,
     cwd: Path | None = None,
 ) -> SessionScrubber:
-    """A scrubber for one session that knows what this machine knows.
+    """A scrubber for one session that knows the secrets of this machine.
 
     Args:
         known: values declared secret.
-        typed: what was typed in the session and is secret.
+        typed: the secrets that were typed in the session.
         volatile: also scrub clocks, PIDs and the like.
-        config: as ``load_config`` gives it; loaded when None.
-        environment: where ``known_env`` is looked up; this process's when None.
-        home: where credential files are, and the user's own profiles unless XDG_CONFIG_HOME says
-            where; the user's when None.
-        cwd: where ``.env`` files are; the current directory when None.
+        config: the result of ``load_config``; loaded when None.
+        environment: the variables in which ``known_env`` is looked up; this process's when None.
+        home: the directory of credential files and, unless XDG_CONFIG_HOME is set, of the user's
+            own profiles; the user's home when None.
+        cwd: the directory of ``.env`` files; the current directory when None.
 
     Raises:
-        UsageError: the configuration, a plug-in or a profile of the user's own is wrong.
+        UsageError: the configuration, a plug-in or one of the user's own profiles is wrong.
         UnreadableError, UnsafeFileError, LimitError: as ``known_lines``.
     """
     here = cwd or current_dir()

@@ -1,1 +1,1 @@
-"""What is a secret: rules as data, and the judges of values."""
+"""The rules that find secrets, as data, and the functions that judge values."""

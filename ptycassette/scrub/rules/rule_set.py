@@ -58,17 +58,17 @@ class Rule(RuleFields, frozen=True, kw_only=True):
     """One rule. Its anchors are in lower case.
 
     Attributes:
-        public: how many characters at the beginning of a match are no secret.
-        after: a pattern of what precedes a match, in at most 200 characters.
+        public: the number of characters at the beginning of a match that are not secret.
+        after: a pattern for the text before a match, at most 200 characters.
         until: a pattern; the scrubbed text ends before it. For rows that were joined.
-        then: a pattern; it matches further values behind a match, again and again, as in a list.
-        unless: a pattern; what it matches as a whole is left.
+        then: a pattern for further values after a match, any number of times, as in a list.
+        unless: a pattern; a text that it matches as a whole is left alone.
         accept: judges the text to be scrubbed, without its public beginning; False leaves it.
             It must depend on its argument alone, because its answers are cached.
-        whole: the length of a complete match, 0 if it varies. What a row shows of one that is
-            complete does not continue in the next row.
+        whole: the length of a complete match, 0 if it varies. A match that is complete in one row
+            does not continue in the next row.
         linear: RE2 searches the pattern, in time linear in the text: for patterns that
-            users wrote. ``lead`` and ``reach`` have no effect then.
+            users wrote. ``lead`` and ``reach`` then have no effect.
     """
 
     public: int = 0
@@ -150,7 +150,7 @@ class _Search:
         return re.compile("[\x00\x1b]" + (self.rule.until and f"|{self.rule.until}"))
 
     def at(self, text: str, match: re.Match[str], *, loose: bool) -> Found | None:
-        """What is to be scrubbed of a match that begins with an anchor."""
+        """The part to scrub of a match that begins with an anchor."""
         return self._found(text, match.start(), *match.span(self._group), loose=loose)
 
     def around(self, text: str, anchors: Sequence[int], *, loose: bool) -> Iterator[Found | None]:
@@ -173,7 +173,7 @@ class _Search:
             number = last + 1
 
     def further(self, text: str, end: int) -> Iterator[Found | None]:
-        """The values behind a match, as far as they follow each other."""
+        """The values after a match, as far as they follow each other."""
         for _ in range(_MOST_FURTHER):
             match = self._then.match(text, end)
             if match is None:
@@ -222,7 +222,10 @@ class _Search:
         return re.compile(self.rule.unless)
 
     def _judge(self, value: str) -> int:
-        """How many characters of ``value`` are scrubbed. What comes often is judged once."""
+        """The number of characters of ``value`` to scrub.
+
+        The results for frequent values are cached.
+        """
         over = self._until.search(value)
         value = value[: over.start()] if over else value
         rule, secret = self.rule, value[self.rule.public :]
@@ -406,7 +409,7 @@ def _token(
         anchors=(prefix.lower(),),
         placeholder=f"<{name}>",
         public=0 if "(?P<s>" in body else len(prefix),
-        # No ordinary word ends with a long prefix: anything may stand before it.
+        # No ordinary word ends with a long prefix: any text may come before it.
         edge=len(prefix) <= _SHORT_PREFIX or prefix.isalpha(),
         reach=_REACH_OF_TOKENS,
         accept=accept,
@@ -500,7 +503,7 @@ class _Table(_Settings, frozen=True, kw_only=True):
 
 
 class ScrubConfig(_Settings, frozen=True, kw_only=True):
-    """What a user configured. Names of variables and files, never values."""
+    """The user's configuration: names of variables and files, never values."""
 
     rules: tuple[Rule, ...] = ()
 

@@ -1,15 +1,15 @@
 """Whether a text is a secret value, or ordinary: data, code, a type, a path or a placeholder.
 
-``looks_like_a_value`` judges what stands behind a name on a screen, whose shape no rule knows.
-``is_plain_data`` judges values of files and variables. What is learnt from these is removed
-wherever it occurs, so a date or the name of a model that is taken for a secret damages every
-recording. A name tells what its value may be:
+``looks_like_a_value`` judges text after a name on a screen, if no rule matches its shape.
+``is_plain_data`` judges values of files and variables. These values are removed wherever they
+occur, so a date or a model's name that is mistaken for a secret damages every recording. The name
+limits what a value may be:
 
 - ``password``, ``client_secret``, ``apiKey`` declare a secret. It may be made of words, but
   numbers, paths, points in time and placeholders are not secrets.
 - A name that ends in ``id`` may have a UUID, unless it is the id of an account or of a secret;
-  a name that speaks of a digest or a commit may have a digest.
-- Under any other name, what people or clocks write is ordinary: dates, versions, places, words.
+  a name with the word for a digest or a commit may have a digest.
+- Under any other name, dates, versions, places and words are ordinary.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 from ptycassette._tables import package_table
 from ptycassette.model.re2_engine import lazy_pattern
 
-# What names say: of a value that it is a secret, an id or a digest; of an account whose it is.
+# Words in names: that a value is a secret, an id or a digest, and whose account it belongs to.
 
 
 _lists: dict[str, Any] = package_table(__package__, "words.toml")
@@ -104,7 +104,7 @@ def _of_no_secret(words: list[str]) -> bool:
 
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_EDGE = "^"  # before a text, behind what is no letter, and before the T of accessToken
+_EDGE = "^"  # before a text, after a non-letter, and before the T of accessToken
 _BEGINS = _EDGE * 2
 _CONTEXTS = (
     pair for pair in product(_EDGE + LETTERS, repeat=2) if pair[1] != _EDGE or pair[0] == _EDGE
@@ -168,7 +168,7 @@ class Spelling:
         highest = [float("-inf")] * 2
         count = lower = inner_upper = 0
         for cases, letters in places(text):
-            if not cases:  # a part of a name says little about the next one
+            if not cases:  # a part of a name predicts little about the next one
                 spelt, cased = (min(max(bits, 0.0), _PARTS_TELL) for bits in (spelt, cased))
                 continue
             count += 1
@@ -291,7 +291,7 @@ def _vowels(text: str) -> int:
 
 
 class _Kinds(dict[int, str]):
-    """For each character whether it is a digit, a capital, another letter, or none of them."""
+    """The kind of each character: a digit, a capital, another letter, or other."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -332,7 +332,6 @@ def _calls(text: str) -> bool:
 
 
 def _is_placeholder(text: str) -> bool:
-    """Whether ``text`` is a placeholder. A value may begin with such a word, too."""
     if not _looks_like("placeholder", text.rstrip(_AFTER)):
         return False
     begins = _SOMEBODYS.match(text)
@@ -363,14 +362,14 @@ def generated_parts(url: str) -> list[str]:
 
 
 def _place(text: str) -> bool:
-    """Whether it is a path: words between slashes, which Base64 does not make."""
+    """Whether it is a path: words between slashes. Base64 does not have those."""
     if not _PLACE.match(text):
         return False
     return sum(len(word) for word in _FOLDER.findall(text)) >= _IN_FOLDERS * len(text)
 
 
 def _turns(text: str) -> bool:
-    """Whether capitals are placed as in no name. In a name each begins a word, or there are few."""
+    """Whether capitals are placed unlike in a name, where each begins a word, or there are few."""
     if len(text) < _SHORTEST_RANDOM:
         return False
     return sum(a.isupper() != b.isupper() for a, b in pairwise(text)) >= _TURNS * len(text)
@@ -461,7 +460,7 @@ def _is_of_words(text: str) -> bool:
     return not spelt_by_chance("-".join(part for part in parts if part.isalpha()))
 
 
-# Judges: functions that decide whether what a pattern matched is scrubbed.
+# Judges: functions that decide whether a pattern's match is scrubbed.
 
 
 Judge = Callable[[str], bool]
@@ -488,7 +487,7 @@ def _has_digit(text: str) -> bool:
 
 
 def _mixed_case(text: str) -> bool:
-    """Whether it has capitals and small letters, as all but one of a million tokens have."""
+    """Whether it has capitals and small letters. All but one of a million tokens have both."""
     return any(map(str.isupper, text)) and any(map(str.islower, text))
 
 

@@ -1,9 +1,9 @@
 """Lines of a private key that are shown without its BEGIN or END line.
 
-A rule finds what stands between BEGIN and END, or before END. A key that is typed out amid other
-repaints, or that scrolls by, gives texts that show neither. Its lines are found by what is beside
-them: they are base64 of 64 digits (RFC 7468) below each other, of which one is known, or an END
-line follows, or the key that began in the text before has not ended yet.
+A rule finds the text between BEGIN and END, or before END. A key that is typed between other
+repaints, or that scrolls by, gives texts with neither. Its lines are found by their neighbours:
+they are lines of 64 base64 digits (RFC 7468) below each other, and one of these holds: one of
+them is known, an END line follows, or a key that began in the text before has not ended yet.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class KeyLines:
             self._left[source] = left - len(text)
 
     def _found(self, first: int, last: int) -> Iterator[Found]:
-        """A word of one or several lines. What is no full line is not learnt."""
+        """A word of one or several lines. A line that is not full is not learnt."""
         assert self._rule is not None  # noqa: S101 - asked before
         for start in range(first, last, _LINE):
             end = min(start + _LINE, last)
@@ -105,7 +105,7 @@ def _lines(run: list[_Piece], *, ends: bool) -> list[_Piece]:
 
 
 def _of_a_key(mark: _Piece) -> bool:
-    """Whether a BEGIN or END line is that of a private key, or the text ends before it says so."""
+    """Whether a BEGIN or END line belongs to a private key, or is cut off before that shows."""
     return _KEY in mark["what"] or (
         mark.end() == len(mark.string) and not mark.group().endswith("-")
     )

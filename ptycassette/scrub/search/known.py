@@ -45,7 +45,7 @@ WINDOW = 8
 _LONG = 16
 _SHORTEST_PIECE = 5
 _SHORTEST_SQUEEZED = 6
-_SHORTEST_ADDRESS = 10  # that is cut off right behind its @
+_SHORTEST_ADDRESS = 10  # that is cut off right after its @
 _SHORTEST_PART = 7
 _MONOTONOUS = 3
 _SECRET_IN_WINDOW = 4
@@ -58,12 +58,13 @@ _SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
 class KnownValue(msgspec.Struct, frozen=True):
     """A value to remove.
 
-    ``rule`` is the name that reports give it, ``placeholder`` what stands for
-    it in structured records. The first ``public`` characters are no secret.
-    ``pieces`` is None to let the value's entropy decide. ``word`` values are
-    removed only where no letter or digit touches them, ``named`` ones moreover only
-    where their surroundings say that a user or a host is meant. ``learnt`` ones were found by
-    a rule, which may have taken a file name beside them too: pieces that read as one are none.
+    ``rule`` is its name in reports, ``placeholder`` its replacement in structured records. The
+    first ``public`` characters are not secret.
+    ``pieces`` is None to let the value's entropy decide. ``word`` values are removed only where no
+    letter or digit touches them; ``named`` ones, in addition, only where the text around them
+    refers to a user or a host. ``learnt`` ones were found
+    by a rule, which may have included a file name beside them: pieces that look like a file name
+    are not used.
     """
 
     text: str
@@ -85,7 +86,7 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class Lesson(NamedTuple):
-    """What was learnt: values, strings to find in squeezed text, and words (canonical)."""
+    """The newly learnt values, strings to find in squeezed text, and words (canonical)."""
 
     values: list[KnownValue]
     pieces: list[str]
@@ -122,9 +123,9 @@ class KnownValues:
         return iter(self._values.values())
 
     def add(self, value: KnownValue) -> bool:
-        """Remember a value; False when it is known already or too short to be told apart.
+        """Remember a value; False when it is already known, or too short to distinguish.
 
-        A known value counts as new when its ``pieces`` are switched on only now.
+        A known value counts as new when its ``pieces`` are only now switched on.
         """
         text = canonical(value.text)
         before = self._values.get(text)
@@ -139,7 +140,7 @@ class KnownValues:
         return True
 
     def learn(self, values: Iterable[KnownValue]) -> Lesson:
-        """Add values; returns what is new."""
+        """Add values; return the new ones."""
         self._index()
         added = [value for value in values if self.add(value)]
         words = len(self._words)
@@ -147,7 +148,7 @@ class KnownValues:
         return Lesson(added, pieces, list(self._words)[words:])
 
     def only(self, lesson: Lesson) -> KnownValues:
-        """What is new of a lesson, for texts that were searched for all that was known before."""
+        """The new part of a lesson, for texts that were searched for all earlier values."""
         new = KnownValues()
         new._values = {canonical(value.text): value for value in lesson.values}
         for text in new._values:
@@ -182,7 +183,7 @@ class KnownValues:
                     pieces.append(window)
                 elif owner[2] != at or not squeezed.startswith(owner[1]):
                     continue
-                # It was new, or of what this value goes on with: then the longer one is found.
+                # It was new, or part of this value's continuation: then the longer one is found.
                 self._windows[window] = value, squeezed, at
         self._waiting.clear()
         self._window_finder.add(pieces)
@@ -204,7 +205,7 @@ class KnownValues:
                 continue
             value, whole, at = self._windows[text[first:stop]]
             stop = _agreed(text, stop, whole, at - minus_length)
-            if last is not None and first < end:  # it continues what was found before
+            if last is not None and first < end:  # it continues the previous find
                 end = stop
                 continue
             if last is not None:
@@ -234,7 +235,7 @@ class KnownValues:
 
 
 def _of_characters(text: str, start: int, end: int, value: KnownValue) -> Hit:
-    """A hit without half a character at its ends, which has some bytes in common with another."""
+    """A hit without half a character at its ends: another character may share some bytes."""
     while start < end and "\x80" <= text[start] <= "\xbf":
         start += 1
     while end > start and "\x80" <= text[end : end + 1] <= "\xbf":
@@ -243,7 +244,7 @@ def _of_characters(text: str, start: int, end: int, value: KnownValue) -> Hit:
 
 
 def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
-    """The pieces by which a value is found, with their offsets in it."""
+    """The pieces to search for a value, with their offsets in it."""
     size = WINDOW if len(squeezed) >= _LONG else max(_SHORTEST_PIECE, (len(squeezed) + 1) // 2)
     scheme = _SCHEME.match(squeezed)
     public = max(value.public, 0 if scheme is None else scheme.end())
@@ -256,10 +257,10 @@ def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
 
 
 def _is_ordinary(piece: str, at: int, public: int, *, mixed: bool) -> bool:
-    """Whether a piece of what a rule found reads as words.
+    """Whether a piece of a rule's match reads as words.
 
-    The rule may have taken a word of the next row for the end of a token. Right behind a public
-    prefix stands the token itself, whatever it reads as.
+    The rule may have mistaken a word of the next row for the end of a token. Directly after a
+    public prefix comes the token itself, however it reads.
     """
     return (
         len(set(piece)) <= _MONOTONOUS
@@ -270,17 +271,17 @@ def _is_ordinary(piece: str, at: int, public: int, *, mixed: bool) -> bool:
 
 
 def _long_parts(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
-    """The long parts of a value that is made of words; the whole value when it was learnt."""
+    """The long parts of a value of words; the whole value if it was learnt."""
     size = -(-len(squeezed) * 3 // 5)
     if value.learnt or value.pieces is not None or size < _SHORTEST_PART:
-        # Of an address so much that the rest may have been cut off behind it, of any host.
+        # So much of an address that the rest may have been cut off after it, for any host.
         begun = squeezed.find("@") + 2
         return [(squeezed, 0), *([(squeezed[:begun], 0)] if begun >= _SHORTEST_ADDRESS else [])]
     return [(squeezed[at : at + size], at) for at in range(len(squeezed) - size + 1)]
 
 
 def _agreed(text: str, at: int, whole: str, at_whole: int) -> int:
-    """How far ``text`` from ``at`` on agrees with ``whole`` from ``at_whole`` on."""
+    """The length on which ``text`` from ``at`` on agrees with ``whole`` from ``at_whole`` on."""
     for number, char in enumerate(whole[at_whole:], at):
         if text[number : number + 1] != char:
             return number
@@ -318,8 +319,8 @@ _MOST_KEPT = 8 << 20
 """Characters, a byte each."""
 _LINE_OF_KEY = 16
 _SHAPED = 16
-# What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
-# Base64 reads what is left of its own digits as C7 1C 71.
+# The remains of masks, plain or encoded, and the placeholders of secrets in JSON. Base64 decodes
+# the remains of its own digits to C7 1C 71.
 _MASKED = lazy_pattern(
     "[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}|(?:\xc7\x1cq){3,}|(?:=78?x{0,8}){2,}"
     "|[PBHQDY46]{12,}|[pbhqdy46]{12,}"
@@ -327,7 +328,7 @@ _MASKED = lazy_pattern(
 _BEGINS_MASKED = lazy_pattern(f"[xX]{{3,}}|{_MASKED.pattern}")
 _FILLED = lazy_pattern(r"[xX0\s-]*|[xX]{1,5}0{2,}[0-9a-f]{1,6}")
 _PLACEHOLDER = lazy_pattern("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
-# Escapes of JSON, control sequences among them, and what stands between its strings.
+# Escapes of JSON, including control sequences, and the text between its strings.
 _SYNTAX = lazy_pattern(
     r"\\u00[0-9A-Fa-f]{2}(?:\[[0-9;?]*[A-Za-z])?|\\+[bfnrt](?![A-Za-z])|\\*\"[\s:,]*|^[{\[]+"
 )
@@ -413,7 +414,7 @@ class Learner:
         self._judged: dict[tuple[str, str], bool] = {}
 
     def spare(self, value: str) -> None:
-        """Let a value stand from now on, whatever rules say of it."""
+        """Leave a value alone from now on, even if rules match it."""
         self._preserved.add(canonical(value))
 
     def takes(self, rule: Rule, value: str) -> bool:
@@ -432,12 +433,12 @@ class Learner:
         return judged
 
     def take_new(self) -> list[KnownValue]:
-        """What was learnt since the last call."""
+        """The values learnt since the last call."""
         new, self._new = self._new, []
         return new
 
     def _counts(self, rule: Rule, value: str) -> bool:
-        """Whether a match is to be scrubbed: it is neither preserved nor a mask."""
+        """Whether to scrub a match: it is neither preserved nor a mask."""
         if value in self._preserved or _PLACEHOLDER.match(value):
             return False
         filled = _FILLED.fullmatch(value, rule.public)
@@ -449,16 +450,16 @@ class Learner:
         rest = _MASKED.sub(" ", value)
         if rest == value:
             return True
-        if _of_lines(rule):  # what stands beside them in other columns is none of them
+        if _of_lines(rule):  # text beside them in other columns is not part of them
             return any(len(word) >= _LEFT_OVER for word in rest.split())
-        # The dashes are those of an END line that is not whole yet. Of a URL, say, in which the
-        # password is masked, there are words left.
+        # The dashes belong to an END line that is not complete yet. A URL with a masked password
+        # still has words.
         return len(squeeze(rest).strip("-")) >= _LEFT_OVER and (
             rule.accept is None or any(map(_generated, _LEFT_WORD.findall(rest)))
         )
 
     def _learn(self, rule: Rule, value: str) -> None:
-        """Search for a match from now on. A key is searched for line by line."""
+        """Search for a match from now on. A key is searched line by line."""
         of_key = _of_lines(rule)
         if of_key:
             lines = [word.strip(_BORDERS) for word in value.split()]
@@ -472,7 +473,7 @@ class Learner:
                 (of_key and len(_NO_DIGIT.sub("", line)) < _LINE_OF_KEY)
                 # Texts use a word without meaning this one.
                 or (word and not spelt_by_chance(line))
-                # Some bytes stand in many places.
+                # Some bytes occur in many places.
                 or (not line.isascii() and len(squeeze(line)) < _FEWEST_BYTES)
             ):
                 continue
@@ -490,7 +491,7 @@ def _generated(word: str) -> bool:
 
 
 def _begins_with_x(masked: re.Match[str], value: str) -> bool:
-    """Whether a value begins with ``x`` and is no mask: few of them, then random text."""
+    """Whether a value begins with ``x`` but is no mask: few of them, then random text."""
     rest = value[masked.end() :]
     few = len(masked.group()) < _SHORTEST_MASK and len(rest) >= _GENERATED
     return few and is_random(rest) and "xxx" not in rest.lower()
@@ -548,12 +549,12 @@ class Match(msgspec.Struct, frozen=True):
 
 @lru_cache(4096)
 def _tells(name: str, is_number: bool) -> bool:  # noqa: FBT001
-    """Whether a name may declare its value; counts of tokens are numbers that are no secrets."""
+    """Whether a name may declare its value secret; counts of tokens are numbers, not secrets."""
     return declares_a_secret(name) if is_number else secret_name(name)
 
 
 def _one_of(name: str) -> str:
-    """A name as rules read it: of one thing (``passwords``), with its parts apart."""
+    """A name as rules read it: in the singular (``passwords``), split into its parts."""
     one = name.removesuffix("s") if name.lower().endswith(_SEVERAL) else name
     return _PARTS_MEET.sub("_", one)
 
@@ -564,7 +565,7 @@ def _is_generated(value: str) -> bool:
 
 @lru_cache(4096)
 def _telling(names: Names, is_number: bool) -> tuple[tuple[str, bool], ...]:  # noqa: FBT001
-    """The names that may declare a value; True for those that declare what looks generated."""
+    """The names that may declare a value; True for those that declare only generated text."""
     own, *others = names.own
     found = [(own, False)] if _tells(own, is_number) else []
     found += [(_one_of(name), False) for name in others if _declares(_one_of(name))]
@@ -592,7 +593,6 @@ class _Text(NamedTuple):
     itself: bool = True
 
     def decoded(self, inner: Decoded) -> _Text:
-        """A text that was decoded from this one."""
         form_at = partial(_form_at, self.form_at, inner) if self.depth else inner.form_at
 
         def to_source(start: int, end: int) -> tuple[tuple[int, int], ...]:
@@ -602,8 +602,6 @@ class _Text(NamedTuple):
         return _Text(inner.text, form_at, to_source, self.depth + 1)
 
     def shown(self, view: View) -> _Text:
-        """What a view shows of this text."""
-
         def to_source(start: int, end: int) -> tuple[tuple[int, int], ...]:
             parts = _put_together(view, start, end)
             return tuple(stretch for part in parts for stretch in self.to_source(*part))
@@ -649,11 +647,11 @@ class Searcher:
         return Searcher(rules=self.rules, known=self.known, learner=self._learner)
 
     def spare(self, value: str) -> None:
-        """Let a value stand from now on, unless it is known to be secret."""
+        """Leave a value alone from now on, unless it is known to be secret."""
         self._learner.spare(value)
 
     def adopt(self) -> Lesson | None:
-        """Add the learnt values to the known ones; returns what is new, None for nothing."""
+        """Add the learnt values to the known ones; return the new ones, or None."""
         new = self._learner.take_new()
         lesson = self.known.learn(new) if new else None
         return lesson if lesson is not None and lesson.values else None
@@ -680,12 +678,12 @@ class Searcher:
         """Everything in canonical ``text`` that must be removed.
 
         First come the matches of rules, also in decoded text, then known values. Texts with
-        the same ``source`` continue each other. Decoded text is read as a terminal would show it,
-        too: without colours, row by row. ``shown`` says that ``text`` has been read so already.
-        Only tokens of a known shape cross ``borders`` (see ``View``).
+        the same ``source`` continue each other. Decoded text is also read as a terminal would show
+        it: without colours, row by row. Set ``shown`` if ``text`` has already been read in this
+        way. Only tokens of a known shape cross ``borders`` (see ``View``).
 
-        Short texts without a source come again and again (keys and types of events): they are
-        searched once for all that is known.
+        Short texts without a source repeat often (keys and types of events): they are searched once
+        for all known values.
         """
         remembered = source is None and not (shown or borders)
         if remembered and len(text) <= _LONGEST_REMEMBERED:
@@ -695,9 +693,9 @@ class Searcher:
     def search_again(
         self, text: str, *, shown: bool = False, by_rules: bool = False
     ) -> Iterator[Match]:
-        """Known values in a text with a source that was searched before, perhaps by rules alone.
+        """Find known values in a text with a source that was searched before, or only by rules.
 
-        ``by_rules`` says whether rules apply to what known values are found encoded in.
+        ``by_rules`` applies rules to the encoded texts in which known values are found.
         """
         read = self._read.get(text)
         for one, squeezed in self._squeezed(text, shown=shown) if read is None else read:
@@ -722,7 +720,7 @@ class Searcher:
                 yield from matches
 
     def _for_what_is_known(self) -> dict[str, tuple[Match, ...]]:
-        """The matches of texts by what is known now."""
+        """The matches of texts with the values known now."""
         knows = (self.known, self.known.version, self._key_lines.version)
         if self._remembered_for != knows:
             self._remembered.clear()
@@ -730,18 +728,18 @@ class Searcher:
         return self._remembered
 
     def search_member(self, names: Names, value: str | int) -> Iterator[Match]:
-        """What the names around a value in JSON give away of it.
+        """The parts of a JSON value that are secret because of the names around it.
 
-        Places count in the canonical text of the value, or in the digits of a number. A name
-        above a whole object declares what looks generated in it, and each of several: the object
-        may also hold types, dates and descriptions.
+        Places are offsets in the canonical text of the value, or in the digits of a number. A name
+        above a whole object declares only its generated-looking values as secret: the object may
+        also hold types, dates and descriptions.
         """
         for name, only_generated in _telling(names, isinstance(value, int)):
             if not only_generated or _is_generated(str(value)):
                 yield from self._search_named(name, value)
 
     def _search_named(self, name: str, value: str | int) -> Iterator[Match]:
-        """What one name gives away of a value."""
+        """The parts of a value that one name declares secret."""
         text = canonical(str(value))
         written = canonical(json.dumps(value, ensure_ascii=False))
         quote = int(isinstance(value, str))
@@ -759,7 +757,7 @@ class Searcher:
                 yield msgspec.structs.replace(match, stretches=within)
 
     def _once(self, text: str) -> tuple[Match, ...]:
-        """The matches in a text that continues no other, found once for all that is known."""
+        """The matches in an independent text, found once for all known values."""
         matches = self._for_what_is_known().get(text)
         if matches is None:
             if self._room < len(text):
@@ -796,7 +794,7 @@ class Searcher:
             yield one, squeeze(one.text)
 
     def search_joined(self, view: JoinedLines) -> Iterator[Match]:
-        """What rules find across the ends of lines."""
+        """Matches of rules across the ends of lines."""
         for found in self.rules.find(view.text):
             rule, start = found.rule, found.start
             shaped = rule.public >= _PREFIX
@@ -806,7 +804,7 @@ class Searcher:
                 yield Match(((start, end),), TEXT, rule.name, rule.placeholder, value)
 
     def _across_lines(self, one: _Text) -> Iterator[Match]:
-        """What rules find across the ends of lines of a text."""
+        """Matches of rules across the ends of lines of a text."""
         if "\n" not in one.text:
             return
         cols = max(map(len, one.text.split("\n")))
@@ -820,7 +818,7 @@ class Searcher:
             yield msgspec.structs.replace(match, stretches=sources, form=one.form_at(parts[0][0]))
 
     def _texts(self, one: _Text, *, shown: bool = False) -> Iterator[_Text]:
-        """A text, what a terminal shows of it, and the texts decoded from these, in turn."""
+        """A text, its form on a terminal, and the texts decoded from these, in turn."""
         texts = [one]
         if not shown:
             texts += map(one.shown, shown_views(one.text))
@@ -835,7 +833,7 @@ class Searcher:
     ) -> Iterator[Match]:
         """The matches of rules in a text that are to be scrubbed."""
         text, form_at, to_source, depth, itself = one
-        # Of decoded texts those go on in each other that were base64, not what holds such, too.
+        # Only texts decoded from base64 continue each other, not texts that contain base64.
         plainly = (depth == 0 and itself) or (text != "" and form_at(0).startswith(BASE64))
         shown = (source, depth > 0) if source is not None and plainly else None
         lines = self._key_lines.find(text, shown)
@@ -866,7 +864,6 @@ class Searcher:
                 yield from self._known(inner, squeeze(inner.text), by_rules=by_rules)
 
     def _known_in(self, one: _Text, squeezed: str) -> Iterator[Match]:
-        """Known values in a text."""
         text, form_at, to_source, depth, _ = one
         words = [(hit, [(hit.start, hit.end)]) for hit in self.known.in_plain(text)]
         hits = self.known.in_squeezed(squeezed)
@@ -874,7 +871,7 @@ class Searcher:
         for hit, parts in chain(words, torn):
             if len(parts) > 1 and text[parts[0][0] : parts[-1][1]] in canonical(hit.value.text):
                 parts = [(parts[0][0], parts[-1][1])]  # noqa: PLW2901 - it has quotes of its own
-            # Of a decoded text each part may stand in a form of its own.
+            # Each part of a decoded text may have its own form.
             for group in [[part] for part in parts] if depth else [parts] if parts else []:
                 sources = tuple(chain.from_iterable(to_source(*part) for part in group))
                 form = form_at(group[0][0])
@@ -882,7 +879,7 @@ class Searcher:
 
 
 def _put_together(view: View, start: int, end: int) -> list[tuple[int, int]]:
-    """The stretches of its channel that a stretch of a view shows."""
+    """The stretches of the channel behind a stretch of a view."""
     stretches: list[tuple[int, int]] = []
     for _, length, offset in view.pieces(start, end):
         if stretches and stretches[-1][1] == offset:

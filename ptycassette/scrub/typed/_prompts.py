@@ -1,11 +1,11 @@
 """Whether a label asks for a secret: the words by which programs ask for one, in many languages.
 
 The words are data, in ``prompts.toml``. A word alone does not make a prompt: "I changed the
-password handling" and "12k tokens" ask for nothing. A label asks when nothing but punctuation
-follows the word (``Password``), when it ends as prompts do (``Passphrase for key
-'/home/me/.ssh/id':``), when it begins or ends as a request does (``Paste your API key here``), or
-when it says that what is typed is hidden (``[input is masked]``). Questions to be answered with
-yes or no ask for no secret.
+password handling" and "12k tokens" ask for nothing. A label asks for a secret in these cases:
+only punctuation follows the word (``Password``); it ends like a prompt (``Passphrase for key
+'/home/me/.ssh/id':``); it begins or ends like a request (``Paste your API key here``); or it
+announces that input is hidden (``[input is masked]``). Yes-or-no questions do not ask for a
+secret.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _YES_OR_NO = lazy_pattern(r"\by(?:es)?\s?/\s?n(?:o)?\b|\bj/n\b|\bo/n\b|\bs/n\b",
 
 
 def _words(table: str) -> list[str]:
-    """The words of a table, of all its languages, longer ones before what they begin with."""
+    """The words of a table in all its languages; a longer word comes before its beginnings."""
     texts = (" ".join(text.split()) for text in _tables()[table].values())
     words = {_as_read(word) for text in texts for word in text.split(", ")}
     return sorted(words, key=lambda word: (-len(word), word))
@@ -37,7 +37,7 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 def _as_read(label: str) -> str:
-    """Text with one form for each letter: composed, of ordinary width. "…" stays what it is."""
+    """Text with one form for each letter: composed, of ordinary width. "…" is kept."""
     parts = label.replace("’", "'").split("…")  # noqa: RUF001 - both are written
     return "…".join(unicodedata.normalize("NFKC", part) for part in parts)
 
@@ -52,7 +52,7 @@ def _of_something() -> frozenset[str]:
     return frozenset(_words("of-something"))
 
 
-# What one types is not shown, say @inquirer/prompts, inquirer, and programs by hand.
+# Messages that input is hidden, from @inquirer/prompts, inquirer, and other programs.
 _UNSEEN = lazy_pattern(
     lambda: (
         r"\b(?:input|typing|keystrokes|characters)(?: (?:is|are|will be))? "
@@ -102,7 +102,7 @@ def asks_for_secret(label: str) -> bool:
 
 
 def _asks(label: str, rest: str) -> bool:
-    """Whether it is asked for what is named before ``rest``."""
+    """Whether a label asks for the thing named before ``rest``."""
     if not rest.strip(_CLOSING):
         return True
     words = rest.strip(_CLOSING).split()

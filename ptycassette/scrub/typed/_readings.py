@@ -1,8 +1,8 @@
 """The texts that the keys of one line may have typed.
 
-Nobody knows which keys the program obeyed, so a line is read in several ways: as typed, with
+We cannot see which keys the program obeyed. So a line is read in several ways: as typed, with
 rubout and kill keys applied (``text_of_line``), with cursor keys applied (``edited_text``), and
-as it stood each time before something of it was removed: what was rubbed out and typed again.
+as it was each time before a part of it was removed: a part may be rubbed out and typed again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def readings(line: bytes) -> Iterator[str]:
 
 
 def _removed(raw: str) -> Iterator[str]:
-    """The line each time before something of it was removed."""
+    """The line each time before a part of it was removed."""
     chars = ""
     for at, (char, places) in enumerate(keys := [*typed_keys(raw, base=0)]):
         if not places:
@@ -66,6 +66,6 @@ def text_of_line(line: bytes, *, editing: bool) -> str:
 
 
 def _plain(canonical: str) -> str:
-    """Text behind bytes shown as characters; without control characters."""
+    """The text in bytes shown as characters, without control characters."""
     text = canonical.encode("latin-1").decode("utf-8", "surrogateescape")
     return "".join(char for char in text if (char >= " " and char != "\x7f") or char == "\n")

@@ -1,33 +1,29 @@
-"""The secrets that were typed in a session, learnt from the events of its journal.
+"""The secrets that were typed in a session, learnt from the events of its journal. Pure.
 
-One place for every way of recording, and for ``recover``: whatever was sent to a program is a
-``Typed`` event in the journal, with its real bytes. What counts as secret:
+All ways of recording and ``recover`` use this module: everything sent to a program is a ``Typed``
+event in the journal, with its real bytes. These inputs are secret:
 
-``unseen``  the event is ``masked``: the terminal did not echo (ECHO off, ICANON on, as password
-            prompts do it), or whoever sent it said so. Also the line that was typed ahead for
-            such a prompt, where only the end of the input came while it waited.
+``unseen``  the event is ``masked``: the terminal did not echo (ECHO off, ICANON on, as for
+            password prompts), or the sender marked it. Also a line typed ahead for such a prompt,
+            if only the end of the input came while it waited.
 ``asked``   it was typed where the screen asks for a secret by name (``secret_prompts``): left of
             the cursor, as a placeholder right of it, or in the nearest row above with text.
             Also a line that was typed ahead, before such a prompt appeared (``_ahead``).
-``hidden``  what appeared in its place was only ``*``, bullets or dots; or the program printed as
-            many of them as characters were sent, before it printed the text itself, if ever.
-``silent``  nothing appeared, although the program had shown what was typed before: at a prompt,
-            one word, for a third of a second or longer, until Enter came by itself. Also where
-            the program took the line, and ticked off its question (``? X`` is now ``✔ X``) or
-            left the screen with the box in which it was typed.
+``hidden``  only ``*``, bullets or dots appeared in its place; or the program printed as many of
+            them as characters were sent, before it printed the text itself, if ever.
+``silent``  nothing appeared, although the program had shown earlier input: at a prompt, one word,
+            for a third of a second or longer, until Enter came by itself. Also if the program took
+            the line, and ticked off its question (``? X`` is now ``✔ X``) or left the screen
+            with the box in which it was typed.
 
-A line is read in several ways, because nobody knows which keys the program obeys: as typed,
-with rubout and kill keys applied, with cursor keys applied, and as it stood each time before
-something was removed. All readings are secrets.
+A line is read in several ways (``_readings``), and all readings are secrets. A short secret, of
+five characters or fewer (a PIN), may also be ordinary text. It is ``whole``: it is removed only
+where no letter or digit touches it, and only from the event ``since`` on, in which its typing
+began. Longer ones are removed everywhere, in pieces as well if they look generated. One or two
+characters are not returned: their removal would destroy the recording and hide nothing. Their
+input is still masked.
 
-Short secrets. Five characters and fewer (a PIN) are also ordinary text: such a secret is
-``whole``. It is to be removed only where no letter or digit touches it, and only from the event
-``since`` on, in which typing it began; a log that showed 1234 before keeps it. Longer ones are
-to be removed everywhere, in pieces too where they look generated. One or two characters are
-not returned at all: removing them would destroy the recording and hide nothing. Their input
-is masked all the same.
-
-Feed every event, in the order of the journal. No I/O, no clock: times are those of the events.
+Feed every event, in the order of the journal.
 """
 
 from __future__ import annotations
@@ -48,7 +44,7 @@ from ptycassette.scrub.typed._readings import readings, text_of_line
 from ptycassette.terminal.cells import split_cells
 from ptycassette.terminal.emulator import default_emulator
 
-# The screen at one moment, as somebody sees it who types.
+# The screen at one moment, as the typing user sees it.
 
 
 BORDERS = "│┃|║▏▕╎┊ \t╭╮╰╯┌┐└┘─━═+-"
@@ -60,15 +56,15 @@ _PUT = lazy_pattern(rb"\x1b\[[0-9;]*[Hfd]")
 
 
 class AtCursor(NamedTuple):
-    """What is on the screen at one moment.
+    """The screen at one moment.
 
     Attributes:
         rows: the text of all rows, from the top.
         row: the number of the row in which the cursor is, from 0.
-        before: what stands in that row left of the cursor, blanks included.
+        before: the text in that row left of the cursor, blanks included.
         cols: how many cells a row has.
-        visible: whether the cursor is shown. Where it is not (ink), the program paints one of
-            its own, and the terminal's stands anywhere below.
+        visible: whether the cursor is shown. If not (ink), the program paints its own cursor, and
+            the terminal's is somewhere below.
     """
 
     rows: tuple[str, ...]
@@ -79,7 +75,7 @@ class AtCursor(NamedTuple):
 
     @property
     def prompt(self) -> str:
-        """What stands left of the cursor, without borders and blanks around it."""
+        """The text left of the cursor, without borders and blanks around it."""
         return self.before.strip(BORDERS)
 
     def full(self, row: int) -> bool:
@@ -118,12 +114,12 @@ def stops(first: AtCursor, output: bytes) -> Iterator[AtCursor]:
         yield at_cursor(screen.snapshot())
 
 
-# Signs in place of text: what a program shows of a secret that is typed.
+# Signs in place of text: a program's display of a typed secret.
 
 
 FEW_SIGNS = 3
 MASKS = frozenset("*•●∙·.⋅◦○■▪█∗⁎＊‣⬤x")  # noqa: RUF001 - characters that hide others
-_AMBIGUOUS = frozenset(".·∙⋅x")  # these also stand where nothing is hidden
+_AMBIGUOUS = frozenset(".·∙⋅x")  # these also appear where nothing is hidden
 _CERTAIN = frozenset("*•●")
 
 _MOST_PRINTED = 16 << 10
@@ -133,7 +129,7 @@ _HIDING = "([*•●◦○∗⁎＊⬤])"  # noqa: RUF001 - progress bars have t
 _RUN = lazy_pattern(_HIDING + r"(?: ?\1){3,}")
 _PLACED_RUN = lazy_pattern(_HIDING + r"(?:\0+\1){3,}")  # each with a position of its own
 _SIGNS_A_KEY = (1, 2, 3)
-# ECMA-48 5.4, 5.6, 8.3.117: what leaves the cursor where it is, and all the rest.
+# ECMA-48 5.4, 5.6, 8.3.117: sequences that do not move the cursor, and all others.
 _QUIET = lazy_pattern(rb"\x1b\[[0-9;:]*m|\x1b[*+()][0-~]|[\x0e\x0f]")
 _STRING = rb"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"
 _CONTROL = lazy_pattern(
@@ -152,7 +148,7 @@ _AS_ONE = {0: None, ord("\n"): None}
 
 
 def begun(output: bytes) -> bytes:
-    """What output leaves open for the output behind it, as bytes with the same effect.
+    """The state that output leaves open for the output after it, as bytes with the same effect.
 
     Reads end anywhere: in a control sequence, in a character, between a character set and the
     lines that are drawn with it.
@@ -168,14 +164,14 @@ def begun(output: bytes) -> bytes:
 
 
 class Printed:
-    """What a program has printed since something was typed.
+    """The output of a program since something was typed.
 
     Args:
-        begun: what the output before left open; see ``begun``.
+        begun: the state that the output before left open; see ``begun``.
 
     Attributes:
-        left: the program left the alternate screen. What it prints behind that is no echo.
-        output: the bytes of it, of a long output the beginning.
+        left: the program left the alternate screen. Output after that is no echo.
+        output: its bytes; only the beginning if it is long.
     """
 
     def __init__(self, begun: bytes = b"") -> None:
@@ -226,16 +222,17 @@ class Printed:
     def hides(
         self, typed: str, before: tuple[str, ...], now: tuple[str, ...], *, in_a_row: bool = False
     ) -> bool:
-        """Whether it printed as many signs as characters were typed, and not these before.
+        """Whether it printed as many signs as characters were typed, not counting earlier signs.
 
-        Signs that have positions of their own are side by side on the screen; an animation has
+        Signs with their own positions must be side by side on the screen; an animation has
         some anywhere.
 
         Args:
             typed: the text.
-            before: the rows of the screen before. Signs that stood there hide something else.
+            before: the rows of the screen before. Signs that were already there hide something
+                else.
             now: the rows of the screen now.
-            in_a_row: take only signs that were printed one behind the other.
+            in_a_row: count only signs that were printed one after the other.
         """
         if not self._runs:
             return False
@@ -250,7 +247,7 @@ class Printed:
 
 
 def _runs(rows: tuple[str, ...]) -> set[int]:
-    """How many signs each run of them has in these rows."""
+    """The lengths of the runs of signs in these rows."""
     return {run.group().count(run[1]) for row in rows for run in _RUN.finditer(row)}
 
 
@@ -259,12 +256,12 @@ def _replacement(control: re.Match[bytes]) -> bytes:
 
 
 def hides(shown: str, typed: str, *, exactly: bool) -> bool:
-    """Whether ``shown`` stands for ``typed`` and does not show it.
+    """Whether ``shown`` replaces ``typed`` and does not show it.
 
     Args:
-        shown: what appeared.
-        typed: what was typed.
-        exactly: take only a sign for each character, or a row of three or more of one kind.
+        shown: the text that appeared.
+        typed: the text that was typed.
+        exactly: accept only a sign for each character, or a row of three or more of one kind.
     """
     signs = shown.strip(" │┃|║")
     if len(signs) == len(typed) >= FEW_SIGNS and _is_one_sign(signs):
@@ -273,17 +270,17 @@ def hides(shown: str, typed: str, *, exactly: bool) -> bool:
         signs = signs[:-1] + signs[0]  # the last one is shown for a moment
     if not signs or set(signs) - MASKS:
         return False
-    # The program may be behind the keys, or have lost some that came at once (ink).
+    # The program may lag behind the keys, or have lost some that came at once (ink).
     behind = signs[0] in _CERTAIN and signs == signs[0] * len(signs)
-    # One more, where it took Enter for text (ink, of a line that came in one piece). Some programs
-    # paint up to three for a key, so that nobody can count them.
+    # One more if it took Enter for text (ink, for a line that came in one piece). Some programs
+    # paint up to three for a key, so they cannot be counted.
     if exactly and behind and FEW_SIGNS <= len(signs) <= len(typed) * max(_SIGNS_A_KEY) + 1:
         return True
     return len(signs) == len(typed) or not (exactly or set(signs) & _AMBIGUOUS)
 
 
 def _is_one_sign(signs: str) -> bool:
-    """Whether it is the same sign again and again, and none of text."""
+    """Whether it is the same sign repeated, and not a sign of text."""
     return len(set(signs)) == 1 and (not signs[0].isalnum() or signs[0] in "xX")
 
 
@@ -307,30 +304,30 @@ _QUESTION = lazy_pattern(r"\s*\? (.*?\w.*?)\s*[^\w\s]?\s*")
 _SAYS_SOMETHING = lazy_pattern(r"(?!\s*[>›❯»]).*[^\W\d_]{2}.*[:?>=\]›❯»]\s?")  # noqa: RUF001
 _BOX = lazy_pattern(r".*[│┃|║][ _]{8,}[│┃|║].*")
 _KEY = lazy_pattern(r"(?=\S*[A-Za-z])(?=\S*\d)[\w.+/=~-]{16,}")
-_MOST_LABEL_WORDS = 4  # behind a sign with which input lines begin, too
+_MOST_LABEL_WORDS = 4  # also after a sign that begins input lines
 
 How = Literal["unseen", "asked", "hidden", "silent"]
 """Why something typed is secret; see ``typed_secrets``."""
 
 
 class Field:
-    """Where something is typed that the line discipline does not hide.
+    """A place for typing that the line discipline does not hide.
 
     Args:
         at: the screen before the first key; None when it is not known.
         answered: the prompt at which something was typed before, as ``prompt`` gives it.
         t_us: the moment of the first key.
         number: the number of its event.
-        begun: what the output before the first key left open; see ``_signs.begun``.
+        begun: the state that the output before the first key left open; see ``_signs.begun``.
 
     Attributes:
-        how: why what is typed is secret; None while nothing says so.
+        how: why the typed text is secret; None while nothing shows that it is.
         shown: it was shown as it was typed.
         ended: Enter or the like was pressed.
-        kept: for the owner: what was typed in it was learnt.
-        printed: for the owner to fill: what the program printed since.
-        keys: what was typed.
-        events: the numbers of the events in which it was.
+        kept: for the owner: its text was learnt.
+        printed: for the owner to fill: the program's output since.
+        keys: the typed keys.
+        events: the numbers of the events with these keys.
     """
 
     def __init__(
@@ -354,7 +351,7 @@ class Field:
 
     @property
     def prompt(self) -> str:
-        """Of the screen before the first key."""
+        """The prompt on the screen before the first key."""
         return "" if self._at is None else self._at.prompt
 
     @property
@@ -364,12 +361,12 @@ class Field:
 
     @property
     def unprompted(self) -> bool:
-        """Whether nothing stood left of the cursor, or is known to have stood there."""
+        """Whether the place left of the cursor was empty, or its text is unknown."""
         return self._at is None or not self._at.before.strip()
 
     @property
     def decided(self) -> bool:
-        """Whether looking again would tell nothing new: it is known, or the line is too long."""
+        """Whether another look cannot change the answer: it is known, or the line is too long."""
         return self.how is not None or self.shown or len(self.keys) >= _MOST_BYTES
 
     def add(self, data: bytes, number: int) -> None:
@@ -381,8 +378,8 @@ class Field:
     def left(self, at: AtCursor | None) -> bool:
         """Whether the program has gone on to something else, without Enter (a PIN of four digits).
 
-        A line that wraps has not been left: what it began with still stands above full rows.
-        Nor has one in which the cursor stands inside of the prompt: it is being painted anew.
+        A line that wraps has not been left: its beginning is still there, above full rows. Nor has
+        a line with the cursor inside the prompt: it is being repainted.
         """
         first = self._at
         if first is None or at is None:
@@ -409,7 +406,7 @@ class Field:
             return False
         rows = () if first is None else first.rows
         places = [] if first is None else [*self._in_place(first, at)]
-        # Without a cursor, a program that prints its input behind the signs shows it in some row.
+        # Without a cursor, a program that prints its input after the signs shows it in some row.
         certain = first is not None and not first.visible and self.ended
         certain = certain and self.printed.hides(typed, rows, at.rows, in_a_row=True)
         if not certain and any(self._is_shown(shown, typed) for shown, _ in places):
@@ -438,9 +435,9 @@ class Field:
             self.how = self._sign
 
     def _is_shown(self, shown: str, typed: str) -> bool:
-        """Whether a text in its place is what was typed.
+        """Whether a text in its place is the typed text.
 
-        Two letters tell, but not where the place is not known, or something points to a secret.
+        Two letters are enough, unless the place is not known or something points to a secret.
         """
         placed = self._at is not None and self._at.visible and len(typed) > 1
         if placed and (self._sign is None or shown.strip() == typed):
@@ -459,9 +456,9 @@ class Field:
         return question is not None and self.printed.shows_tick(question[1], typed)
 
     def _stood_in_box(self, first: AtCursor) -> bool:
-        """Whether the cursor stood in an empty box when it was typed, or when that was read.
+        """Whether the cursor was in an empty box when the text was typed, or when it was read.
 
-        A driver may type while the box is being painted; then all the rest may come as one.
+        A driver may type while the box is being painted; then the rest may come at once.
         """
         if _in_box(first):
             return True
@@ -477,9 +474,9 @@ class Field:
             self._sign = self._sign or "silent"
 
     def _in_place(self, first: AtCursor, at: AtCursor) -> Iterator[tuple[str, bool]]:
-        """What stands where the keys would be shown, and whether each must have its sign.
+        """The texts where the keys would be shown, and whether each must have its sign.
 
-        Away from the cursor other things look alike.
+        Away from the cursor, other text may look alike.
         """
         if not first.visible:
             if len(self.keys) >= _SHORTEST_WITHOUT_CURSOR:
@@ -497,7 +494,7 @@ class Field:
 
 
 def _in_box(at: AtCursor) -> bool:
-    """Whether the cursor is in a row that has nothing but blanks between borders."""
+    """Whether the cursor is in a row with only blanks between borders."""
     row = at.rows[at.row]
     return _BOX.fullmatch(row) is not None and not row.strip(BORDERS + "_")
 
@@ -553,13 +550,13 @@ def row_asks(row: str) -> bool:
 
 
 def _label_asks(label: str) -> bool:
-    """Whether a few words beside the cursor ask for one, behind the sign of an input line."""
+    """Whether a few words beside the cursor ask for one, after the sign of an input line."""
     text = label.strip(BORDERS).lstrip("".join(_INPUT_BEGINS))
     return len(text.split()) <= _MOST_LABEL_WORDS and asks_for_secret(text)
 
 
 def _changes(before: tuple[str, ...], now: tuple[str, ...]) -> Iterator[str]:
-    """In each row that changed, what is new: without what it still begins and ends with."""
+    """The new part of each changed row: without its unchanged beginning and end."""
     for old, new in zip(before, now, strict=False):
         if old == new:
             continue
@@ -576,7 +573,7 @@ def _changes(before: tuple[str, ...], now: tuple[str, ...]) -> Iterator[str]:
 
 
 _MOST_LINES = 64
-_OUTPUTS_LOOKED_AT = 64  # behind the last line
+_OUTPUTS_LOOKED_AT = 64  # after the last line
 _ENDS_AHEAD = tuple(":?>=]›❯»$#%")  # noqa: RUF001
 _LABEL = lazy_pattern(r".{0,160}?[:?>=\]›❯»：？＞](?=\s|$)")  # noqa: RUF001
 """What stands before the answer, where the program has read it by now."""
@@ -597,12 +594,12 @@ class TypedAhead:
         return bool(self._lines or self._last) and self._looks_left > 0
 
     def add(self, line: bytes, number: int, at: AtCursor | None) -> None:
-        """Remember a line that was typed where no prompt stood.
+        """Remember a line that was typed without a prompt.
 
         Args:
             line: its keys, without Enter.
-            number: of the event in which typing it began.
-            at: the screen before it; its prompts have been answered. None when it is not known.
+            number: the number of the event in which its typing began.
+            at: the screen before it, with prompts that were already answered. None if not known.
         """
         if len(self._lines) < _MOST_LINES:
             self._lines.append((line, number))
@@ -662,9 +659,9 @@ _MOST_LINE_BYTES = 4 << 10
 _MOST_FIELDS = 3  # of one piece, besides the last one
 _TAIL_BYTES = 1 << 10
 
-# Enter, ctrl-c, ctrl-d, ctrl-z, ctrl-\: what ends a line of the line discipline.
+# Enter, ctrl-c, ctrl-d, ctrl-z, ctrl-\: keys that end a line of the line discipline.
 _LINE_ENDS = lazy_pattern(rb"[\r\n\x03\x04\x1a\x1c]")
-# Enter, Tab, ctrl-c, Up, Down: what leaves a field that a program paints.
+# Enter, Tab, ctrl-c, Up, Down: keys that leave a field that a program paints.
 _FIELD_ENDS = lazy_pattern(rb"[\r\n\t\x03]|\x1b(?:\[|O)[AB]")
 _ESCAPE = b"\x1b"
 _ENTER = frozenset({b"\r", b"\n", b"\r\n"})
@@ -712,13 +709,13 @@ class TypedSecrets:
         self._ahead = TypedAhead()
 
     def feed(self, event: JournalEvent, look: LookAtScreen | None = None) -> list[TypedSecret]:
-        """Take one event; what is new through it.
+        """Take one event; return the secrets that it reveals.
 
         Args:
-            event: the next one.
-            look: gives the screen as it is when the event comes: with everything before it, and
-                for an ``Output`` with the event itself. None where there is no screen; then only
-                what is ``masked`` is learnt.
+            event: the next event.
+            look: returns the screen at the event: after everything before it, and after the event
+                itself if it is an ``Output``. None without a screen; then only ``masked`` input is
+                learnt.
         """
         self._number += 1
         match event:
@@ -738,7 +735,6 @@ class TypedSecrets:
                 return []
 
     def _look(self, at: AtCursor) -> Iterator[TypedSecret]:
-        """See what output has changed."""
         if self._looks_left > 0:
             self._looks_left -= 1
             yield from self._judge(at)
@@ -753,21 +749,21 @@ class TypedSecrets:
             field.printed.add(data)
 
     def _undecided(self) -> list[Field]:
-        """The fields of which nothing tells yet whether they are secret, in their order."""
+        """The fields that are not yet known to be secret or not, in their order."""
         last = [] if self._field is None else [self._field]
         return [field for field in (*self._sent_along, *last) if not field.decided]
 
     def finish(self) -> list[TypedSecret]:
-        """There are no more events: what is new through that."""
+        """The events have ended; return the secrets that this reveals."""
         unseen = self.learn(bytes(self._unseen), "unseen", self._unseen_since)
         return [*unseen, *self._settle()]
 
     def values(self) -> tuple[TypedSecret, ...]:
-        """All that was learnt so far."""
+        """All secrets learnt so far."""
         return tuple(self._known.values())
 
     def learn(self, line: bytes, how: How, since: int) -> Iterator[TypedSecret]:
-        """Learn the readings of a line; those that are new."""
+        """Learn the readings of a line; yield the new ones."""
         for text in readings(line):
             if text not in self._known:
                 whole = len(text) <= _LONGEST_WHOLE
@@ -813,11 +809,11 @@ class TypedSecrets:
             yield from self._type(data[start : end.start()], event.t_us, at)
             yield from self._end_field(end.group(), event.t_us, at)
             start = end.end()
-            at = None  # what the screen shows behind Enter is not known yet
+            at = None  # the screen after Enter is not known yet
         yield from self._type(data[start:], event.t_us, at)
 
     def _type(self, data: bytes, t_us: int, at: AtCursor | None) -> Iterator[TypedSecret]:
-        """Some keys of a field."""
+        """Add some keys to a field."""
         if not data:
             return
         field = self._field
@@ -859,7 +855,7 @@ class TypedSecrets:
         yield from self._keep(field)
 
     def _leave(self, look: LookAtScreen | None) -> Iterator[TypedSecret]:
-        """Something else begins: look a last time at the field that was typed into."""
+        """Something else begins: look a last time at the field of the last input."""
         if self._undecided() and look is not None:
             yield from self._judge(look())
         yield from self._settle()
@@ -867,14 +863,14 @@ class TypedSecrets:
         self._sent_along.clear()
 
     def _settle(self) -> Iterator[TypedSecret]:
-        """Decide on the fields that are open, and learn what is secret."""
+        """Decide on the open fields, and learn their secrets."""
         last = [] if self._field is None else [self._field]
         for field in (*self._sent_along, *last):
             field.settle()
             yield from self._keep(field)
 
     def _judge(self, at: AtCursor) -> Iterator[TypedSecret]:
-        """Look whether the keys of each field were shown."""
+        """Check whether the keys of each field were shown."""
         for field in self._undecided():
             if field.judge(at):
                 self._shows_input = self._shows_input or field.shown
@@ -884,7 +880,7 @@ class TypedSecrets:
             self._looks_left = 0
 
     def _keep(self, field: Field) -> Iterator[TypedSecret]:
-        """Learn what was typed in the field, if it is secret."""
+        """Learn the text of the field, if it is secret."""
         if field.how is not None and not field.kept:
             field.kept = True
             self.hidden.update(field.events)

@@ -59,7 +59,7 @@ class PipedPrompts:
         return [*self._answered()]
 
     def ended(self) -> list[PipedLine]:
-        """There are no more events: what stands at the end of the input is a line, too."""
+        """The events have ended: text at the end of the input is a line as well."""
         if self._typed:
             self._type(b"\n")
         return [*self._answered()]
@@ -137,6 +137,6 @@ class TypedWatch:
         return [secret for secret in self._learner.values() if secret not in before]
 
     def _answers(self, lines: Iterable[PipedLine]) -> Iterator[TypedSecret]:
-        """What was sent over a pipe to prompts that ask for a secret."""
+        """The input over a pipe that answered prompts for a secret."""
         for line, number in lines:
             yield from self._learner.learn(line, "asked", number)

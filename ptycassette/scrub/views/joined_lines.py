@@ -58,7 +58,7 @@ _ITSELF = lazy_pattern(
 _LISTS = frozenset(";&?,\\")
 _ADDRESS = lazy_pattern(r"[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}[,;]?")
 _DIGEST = lazy_pattern("(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}")  # whole or abbreviated
-_HEX_BEGUN = lazy_pattern(r"(?=[a-f]*[0-9])[0-9a-f]{6,}\Z")  # behind a prefix
+_HEX_BEGUN = lazy_pattern(r"(?=[a-f]*[0-9])[0-9a-f]{6,}\Z")  # after a prefix
 _NO_HEX = lazy_pattern("[G-Zg-z]")
 _ENOUGH = 12
 _LEAST_FULL = 6
@@ -83,8 +83,8 @@ class JoinedLines(RunsView):
     def clipped(self, start: int, end: int, *, shaped: bool, whole: int = 0) -> int:
         """The end of a match from ``start`` to ``end``, cut at the first join that splits no word.
 
-        0 if it crosses no real join: then it lies in one line, where the other views find it.
-        ``shaped`` says that the match begins like a token, not like a word; ``whole`` how many
+        0 if it crosses no real join: then it is within one line, where the other views find it.
+        ``shaped``: the match begins like a token, not like a word. ``whole``: how many
         characters such a token has, 0 if that varies.
         """
         reached = 0
@@ -124,13 +124,13 @@ class JoinedLines(RunsView):
 
 
 def _is_ordinary(piece: str) -> bool:
-    """Whether a line's part of a word is a word of its own, in small letters."""
+    """Whether a line's part of a word is itself a word, in small letters."""
     small = len(piece) >= _ORDINARY and piece.isalpha() and piece.islower()
     return small and not seems_by_chance(piece)
 
 
 def joined_lines(view: View, cols: int) -> JoinedLines | None:
-    """The lines of a view, joined where they may continue in the next one; None when none does."""
+    """The lines of a view, joined where they may continue in the next one; None if none may."""
     text = view.text
     ends = [match.start() for match in _MAYBE_GOES_ON.finditer(text)]
     if not ends:
@@ -162,7 +162,7 @@ def joined_lines(view: View, cols: int) -> JoinedLines | None:
 def _may_continue(line: str, below: str) -> bool:
     """Whether the line below may begin with the end of a word."""
     if line[:_ALIKE] == below[:_ALIKE] and line[-1:] not in _HYPHENS:
-        # Lines of a log are told apart without a look at their signs and numbers.
+        # Lines of a log are distinguished without their signs and numbers.
         words = below.split(None, 1)
         word = words[0] if len(words) > 1 else ""
         if word.isascii() and word[:1].isalnum() and not word.isdigit() and "\0" not in word:
@@ -182,14 +182,14 @@ def _may_continue(line: str, below: str) -> bool:
             return False
         if line[:_ALIKE] == below[:_ALIKE] or _PLAIN_WORD.fullmatch(word):
             return False
-    # What names its own value is no part of the line above. Put together with it, that one would
-    # seem to be longer than any token, and be none.
+    # A line that names its own value is not part of the line above. Joined with it, that line would
+    # seem longer than any token, and would not count as one.
     words = line.rstrip(_EDGES).split()
     return not (words and _stands_alone(words[-1], word))
 
 
 def _says(word: str) -> bool:
-    """Whether there is a letter or a digit in a word."""
+    """Whether a word has a letter or a digit."""
     return word[0].isalnum() or _SAYS.search(word) is not None
 
 

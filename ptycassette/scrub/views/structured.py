@@ -55,7 +55,7 @@ def strings_of(value: Any, *, place: str = "") -> list[tuple[str, str]]:
 
 
 def tells_nothing_apart(value: dict[Any, Any]) -> bool:
-    """Whether an object has no key by whose value the places of its strings are told apart."""
+    """Whether an object has no key whose value distinguishes the places of its strings."""
     return "id" not in value and _APART.isdisjoint(value)
 
 
@@ -81,12 +81,12 @@ def _collect(value: Any, place: str, found: list[tuple[str, str]]) -> None:
 
 
 class Names(NamedTuple):
-    """What the names around a text or number in JSON may declare it to be.
+    """The names around a text or number in JSON, which may declare what it is.
 
     Attributes:
-        own: its key; what the object calls it (``{"name": "X", "value": ...}``); the key of the
+        own: its key; the object's name for it (``{"name": "X", "value": ...}``); the key of the
             list that holds it. Each names this one value.
-        above: the keys of the objects around it, which name all that they hold.
+        above: the keys of the objects around it, which name all values inside.
     """
 
     own: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ def _is_name(key: str) -> bool:
 
 
 def _label(value: dict[Any, Any]) -> str | None:
-    """What an object with a name and a value calls its value."""
+    """The name of the value, from an object with a name and a value."""
     for key in value:
         if isinstance(key, str) and _is_value(key):
             break
@@ -161,10 +161,10 @@ def rewrite(
     member: Callable[[Names, str | int], str | int] | None = None,
     names: Names | None = None,
 ) -> Any:
-    """``value`` with every string in it, keys included, replaced by ``change`` of it.
+    """``value`` with ``change`` applied to every string in it, keys included.
 
-    What ``members_of`` yields is replaced by ``member`` of names and item instead, if that is
-    given.
+    If ``member`` is given, it replaces the items that ``members_of`` yields; it gets names and
+    item.
     """
     if isinstance(value, dict):
         label = None if member is None else _label(value)
@@ -194,7 +194,7 @@ That is the value, where its list counts the item in it, and its place where cal
 
 
 class _Run:
-    """The strings of one name, the number of their characters, and when the last one came."""
+    """The strings of one name, their length in characters, and the time of the last one."""
 
     __slots__ = ("length", "parts", "used")
 
@@ -207,13 +207,13 @@ class Joined:
     """Joins the strings of each place over events, and hands them out as views.
 
     Offsets count the canonical characters of all strings of all events, in order,
-    unless whoever puts strings has others.
+    unless the caller gives others with the strings.
 
     Args:
         several: return only texts that are spread over several values, each once.
 
     Attributes:
-        quiet: whether what becomes long enough is dropped, because it need not be searched.
+        quiet: whether texts that become long enough are dropped, because they need no search.
     """
 
     def __init__(self, *, several: bool = False) -> None:
@@ -294,7 +294,7 @@ class Joined:
         key = place.rsplit(".", 1)[-1]
         only = self._only.setdefault(key, anonymous)
         if only != anonymous:
-            if only:  # until now it had what that place has
+            if only:  # until now it shared that place's text
                 self._only[key] = ""
                 self._names.clear()
                 self._share(only, key)
@@ -303,7 +303,7 @@ class Joined:
         return made
 
     def _share(self, name: str, key: str) -> None:
-        """Let a last key have what the only place has that ended with it so far."""
+        """Give a last key the text so far of the only place that ends with it."""
         held = self._runs.get(name)
         if held is None or name == key:
             return
@@ -316,7 +316,7 @@ class Joined:
         yield from self._forget(self._by_use())
 
     def _by_use(self) -> list[str]:
-        """The names, first that which got nothing for the longest time."""
+        """The names, least recently used first."""
         return sorted(self._runs, key=lambda name: self._runs[name].used)
 
     def _forget(self, names: list[str]) -> Iterator[RunsView]:
@@ -332,7 +332,7 @@ class Joined:
         self._names.clear()
 
     def _view(self, run: list[_Part]) -> Iterator[RunsView]:
-        """The strings of a place as one, if that is to be handed out."""
+        """The strings of a place as one text, if it is due."""
         if self.quiet:
             return
         offset, text, value = run[0]
@@ -366,7 +366,7 @@ def _anonymous(place: str) -> str:
 
 
 def _tail(run: list[_Part]) -> list[_Part]:
-    """The last characters, with which the next view begins."""
+    """The last characters, which begin the next view."""
     kept: list[_Part] = []
     room = _KEPT
     for at, whole, value in reversed(run):
@@ -389,10 +389,10 @@ _STEP = 512
 
 
 class Blocks:
-    """A channel whose blocks end with the last whole word, and begin before the end of the last.
+    """A channel whose blocks end with the last whole word, and overlap the block before.
 
     Args:
-        views: what a block says (canonical), which begins at an offset of the channel.
+        views: makes the views of a block (canonical) that begins at an offset of the channel.
         block: how many bytes; blocks end at multiples of it.
         overlap: how many bytes at most are read again.
     """
@@ -424,7 +424,10 @@ class Blocks:
         self._held += data
 
     def skip(self, length: int) -> None:
-        """Begin so many bytes behind the beginning of the channel; nothing was fed before."""
+        """Begin ``length`` bytes after the beginning of the channel.
+
+        Call it before any ``feed``.
+        """
         self._base = length
         self._next = (length // self._block + 1) * self._block
 
@@ -433,7 +436,7 @@ class Blocks:
         yield from self._views(self._held.decode("latin-1"), self._base)
 
     def _cut(self, raw: str) -> tuple[int, int]:
-        """The end of what is read of a full block, and where the next one begins in it."""
+        """The end of the searched part of a full block, and the start of the next block in it."""
         floor = max(0, len(raw) - self._overlap)
         return _last_break(raw, len(raw), self._overlap), _first_break(raw, floor, self._overlap)
 
@@ -457,13 +460,13 @@ def around(raw: str, wanted: Callable[[int, int], bool]) -> Iterator[tuple[int, 
 
 
 def _last_break(raw: str, end: int, overlap: int) -> int:
-    """Where the last word before ``end`` ends; ``end`` itself if there is none nearby."""
+    """The end of the last word before ``end``; ``end`` itself if no word is near."""
     at = max(raw.rfind(char, end - min(end, overlap // 2), end) for char in _BREAKS)
     return at if at >= 0 else end
 
 
 def _first_break(raw: str, start: int, overlap: int) -> int:
-    """Where the first word after ``start`` ends; ``start`` itself if there is none nearby."""
+    """The end of the first word after ``start``; ``start`` itself if no word is near."""
     found = (raw.find(char, start, start + overlap // 2) for char in _BREAKS)
     return min((at for at in found if at >= 0), default=start)
 
@@ -472,7 +475,7 @@ def _first_break(raw: str, start: int, overlap: int) -> int:
 
 
 _KEY = lazy_pattern(r'"(?:[ \t]|\x1b\[[0-9;]*m)*:')
-# Up to the last line that neither goes on nor ends what the one before began.
+# Up to the last line that neither continues nor ends the object of the line before.
 _WHOLE = lazy_pattern(r".*\n(?=(?:\x1b\[[0-9;]*m)*[^\s}\],\x1b])", re.DOTALL)
 _OPENS = lazy_pattern(r'\{\s*+"')
 _STRING = lazy_pattern(r'"([^"\\]*+(?:\\[\s\S][^"\\]*+)*)"(\s*+:)?')
@@ -488,8 +491,8 @@ class Messages(Blocks):
     """The messages that consecutive JSON objects in the output form together.
 
     Args:
-        wanted: whether the bytes between two offsets are to be read; None for all. Of a block
-            that is not, the strings are kept only for messages that go on behind it.
+        wanted: whether to read the bytes between two offsets; None reads all. The strings of a
+            block that is not read are kept only for messages that continue after it.
     """
 
     def __init__(self, wanted: Callable[[int, int], bool] | None = None) -> None:
@@ -583,7 +586,7 @@ _MOST_SHARED, _MOST_FOUND = 8 << 20, 4096
 
 
 class _Places:
-    """Where in its channel each run of a stream is."""
+    """The place of each run of a stream in its channel."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -591,7 +594,7 @@ class _Places:
         self.length = 0
 
     def add(self, length: int, offset: int) -> None:
-        """Note that the stream goes on at ``offset`` of the channel."""
+        """Note that the stream continues at ``offset`` of the channel."""
         if not self._starts or offset - self._offsets[-1] != self.length - self._starts[-1]:
             self._starts.append(self.length)
             self._offsets.append(offset)
@@ -641,10 +644,10 @@ class StreamText:
     """One stream: its print stream, its strings, its messages and its screen.
 
     Args:
-        name: of the stream; "" for one that is all of its channel.
-        block: after how many bytes a view is made.
-        screen: what it paints; None for input.
-        wanted: whether the bytes between two offsets are to be read; None for all.
+        name: the stream's name; "" for one that is its whole channel.
+        block: the number of bytes after which a view is made.
+        screen: the screen that it paints; None for input.
+        wanted: whether to read the bytes between two offsets; None reads all.
     """
 
     def __init__(
@@ -694,7 +697,7 @@ class StreamText:
 
 
 class FoundInBody(NamedTuple):
-    """What was found in a body: the patches that mask it, with offsets in the body, and why."""
+    """The findings in a body: the patches that mask it (offsets in the body), and the reasons."""
 
     patches: list[Patch]
     rule: str
@@ -705,16 +708,16 @@ class FoundInBody(NamedTuple):
 class TrafficText:
     """One body of the tape among others in its channel.
 
-    An agent sends the whole conversation with each question. What a body repeats of the beginning
-    of an earlier one is not read again: what was found there is found here, too.
+    An agent sends the whole conversation with each question. The part of a body that repeats the
+    beginning of an earlier one is not read again: it has the same findings.
 
     Args:
-        name: of the body.
-        earlier: bodies that were read to their ends; None where no other body begins as this one.
+        name: the name of the body.
+        earlier: bodies that were read to their ends; None if no other body begins like this one.
 
     Attributes:
-        found: what was found in it.
-        repeated: what was found in the part that is not read, until it is taken from here.
+        found: the findings in it.
+        repeated: the findings in the part that is not read, until they are taken from here.
     """
 
     def __init__(self, name: str, earlier: Sequence[TrafficText] | None = None) -> None:
@@ -777,10 +780,10 @@ class TrafficText:
             yield from self._placed_views(reader.rest())
 
     def _read_from(self, shared: int) -> Iterator[View]:
-        """Go on by reading, from a little before the end of what is shared."""
+        """Continue reading a little before the end of the shared part."""
         assert self._like is not None  # noqa: S101 - the caller asked
         begin = max(0, shared - _REREAD)
-        until = begin + _REREAD // 2 if begin else 0  # what is behind is found again
+        until = begin + _REREAD // 2 if begin else 0  # later text is found again
         self.repeated = [
             one
             for one in self._like.found

@@ -1,12 +1,11 @@
-"""Texts to search, each able to say which bytes of the recording a stretch of it came from.
+"""Texts to search, which map each stretch back to bytes of the recording.
 
-A *root* view shows bytes of a channel in some order (as written, as printed,
-as they stand on the screen, as typed). A *derived* view shows a root view
-decoded. A hit in any view leads back to a stretch of a root view, is masked
-there in the form in which it stands (text, base64, hex, escapes), and becomes
-patches: bytes at offsets of the channel, always as many as there were.
+A *root* view shows bytes of a channel in some order (as written, as printed, as placed on the
+screen, as typed). A *derived* view shows a root view decoded. A hit in any view leads back to a
+stretch of a root view. It is masked there in its own form (text, base64, hex, escapes), and
+becomes patches: bytes at offsets of the channel, with the same number of bytes as before.
 
-Mapping is done for hits alone; a view without hits costs its text.
+Only hits are mapped; a view without hits costs only its text.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class View:
 
     def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
         """The patches that mask characters ``start`` to ``end``."""
-        # What makes a character wider stands behind it, and has no cell of its own.
+        # A mark that makes a character wider comes after it, and has no cell of its own.
         beyond = end + len(SELECTOR) * (form == TEXT and self.text.startswith(SELECTOR, end))
         yield from self._written(start, end, mask(self.text[start:beyond], form))
 
@@ -126,10 +125,10 @@ _Pane = tuple[_Side, int, int]
 class Line(NamedTuple):
     """A row as it was at one moment.
 
-    ``cells`` has a string per cell ("" behind a wide character), trimmed at the right; a text of
-    narrow characters alone is its own list of cells. ``origins`` says which bytes painted each:
-    a stretch, or the offset of the first one, or None. ``wrapped`` says that the terminal broke
-    the line before this one, ``spaced`` that a blank stands in the last column.
+    ``cells`` has a string per cell ("" after a wide character), trimmed at the right; a text of
+    narrow characters alone is its own list of cells. ``origins`` has the bytes that painted each: a
+    stretch, or the offset of the first one, or None.
+    ``wrapped``: the terminal broke the line before this one. ``spaced``: the last column is blank.
     """
 
     cells: _Cells
@@ -162,7 +161,7 @@ class Piece(NamedTuple):
             start = -1 if origin is None else origin
             if isinstance(start, tuple):
                 start, end = start
-                if end - start != width:  # something stood between its parts
+                if end - start != width:  # something was between its parts
                     known = min(width, len(char[:1].encode()))
             sources += [*range(start, start + known), *[-1] * (width - known)]
         return sources
@@ -204,7 +203,7 @@ def _canonical(cells: str, start: int, end: int) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _is_narrow(text: str) -> bool:
-    """Whether each character has a cell of its own."""
+    """Whether each character takes exactly one cell."""
     return width_mode("cluster").narrow.fullmatch(text) is not None
 
 
@@ -244,7 +243,7 @@ def panes(lines: Sequence[Line]) -> Iterator[list[Piece]]:
 def _between_bars(
     own: frozenset[int], above: frozenset[int], below: frozenset[int], length: int
 ) -> Sequence[_Pane]:
-    """The panes of a line: what names each, where its cells start, and where they end."""
+    """The panes of a line: the name of each, and the start and end of its cells."""
     bars = (-1, *sorted(own & (above | below)), length)
     # What is right of the last bar ends anywhere.
     return tuple(
@@ -286,7 +285,6 @@ def _shown(text: str) -> tuple[int, int]:
 
 
 def _stripped(line: Line, start: int, end: int) -> Piece | None:
-    """The text between two bars without its padding; None if there is none."""
     cells = line.cells
     if isinstance(cells, str):
         left, right = _shown(cells[start:end])
@@ -468,7 +466,7 @@ class ScreenReader:
     def _keep(self, rows: Sequence[Row], cols: int) -> None:
         whole = (*[row.text(cols) for row in rows], *[row.wrapped for row in rows])
         if whole in self.seen.pages or (whole in self._new_pages and not self._traced):
-            return  # what it says was read; only who traces it wants the cells of each time
+            return  # its text was read; only tracing needs the cells of each time
         self._new_pages.add(whole)
         for pieces in panes([line_of(row, cols) for row in rows]):
             key = tuple((piece.text(), piece.line.wrapped, piece.line.spaced) for piece in pieces)
@@ -530,15 +528,16 @@ def _full(text: str, cols: int) -> bool:
 
 
 # ECMA-48 5.4: parameter bytes 30-3F, intermediate bytes 20-2F, a final byte 40-7E. Controls inside
-# of a sequence act at once (what moves counts as its end); U+009B (C2 9B) begins one too.
-# What moves the cursor or paints, but for SGR, erasing, modes and reports, which leave it there.
+# of a sequence act at once (one that moves the cursor counts as its end); U+009B (C2 9B) also
+# begins one. Sequences that move the cursor or paint, except SGR, erasing, modes and reports, which
+# leave it there.
 _MOVES = r"[\x20-\x3f]*+[A-ILMPSTZ`abdefru@]"
 _PARAMETERS = r"[\x20-\x3f\x00-\x07\x0e-\x17\x19\x1c-\x1f\x7f]*[\x40-\x7e]?"  # torn ones, too
 _SHORT = r"[\x20-\x2f]+[\x30-\x7e]?|[0-OQ-WYZ\\`-~]"  # charsets, save, keypad modes, ST
 MOVING = rf"\x1b\[{_MOVES}|\xc2\x9b{_MOVES}|\x1b[DEMc]"
 """Control functions that move the cursor or start a line."""
 _COLOUR = r"\x1b\[[0-9;:]*+m"
-# A string ends at BEL, ST, CAN, SUB or any other ESC; the terminator is no part of what it says.
+# A string ends at BEL, ST, CAN, SUB or any other ESC; the terminator is not part of its text.
 _BODY = r"[^\x07\x1b\x18\x1a]*"
 _END = r"(?:\x07|\x1b\\)?"
 _DCS = "(?:[0-?]*[ -/]*[@-~])?"
@@ -547,17 +546,17 @@ _QUIET = (
     rf"(?<=\x1b)(?:(?:P{_DCS}|[\]X^_]){_BODY}{_END}|\[{_PARAMETERS}|{_SHORT})?"
     rf"|(?<=\xc2)\x9b{_PARAMETERS}"
 )
-_STEER = r"\r\n\x0b\x0c"  # and BS, which counts as text until it is known what is struck over
-# Each expression begins with a character or a class of them, because the engine then skips what
-# lies between at full speed. The second group is there when a token steers.
+_STEER = r"\r\n\x0b\x0c"  # and BS, which counts as text until the overstruck text is known
+# Each expression begins with a character or a class of them, because the engine then skips the text
+# between at full speed. The second group matches if a token moves the cursor.
 _TOKEN = lazy_pattern(
     rf"([{_STEER}\x1b\xc2\x00\x07\x0e\x0f\x18\x1a\x7f]"
     rf"(?:((?<=[{_STEER}])[{_STEER}]*|(?<=\x1b)(?:\[{_MOVES}|[DEMc])|(?<=\xc2)\x9b{_MOVES})"
     rf"|{_QUIET}|(?<=[\x00\x07\x0e\x0f\x18\x1a\x7f])))"
 )
 
-# The same in four steps without a look at each token. The mark, which steers nothing and
-# ends a string, keeps apart what stood before and behind a colour.
+# The same in four steps without a look at each token. The mark, which moves nothing and ends a
+# string, separates the text before and after a colour.
 _MARK = "\x18"
 _COLOURS = lazy_pattern(rf"{_COLOUR}(?:{_COLOUR})*")
 _LINE_ENDS = ("\r\n", "\r", "\x0b", "\x0c")
@@ -571,7 +570,7 @@ _BEGIN_SILENT = "\x1b\x00\x07\x0e\x0f\x1a\x7f\xc2"
 # What other characters are struck over. Each begins with literal characters, for the same reason.
 _CHAR = "(?:[!-~]|[\xc2-\xf4][\x80-\xbf]{1,3})"
 _LOW_LINE = lazy_pattern(f"_\x08(?={_CHAR})")
-_SAME = "|".join(  # each with a name, because a look behind has one width
+_SAME = "|".join(  # each with a name, because a look-behind has one width
     rf"(?<=(?P<of_{width}>{char})\x08)(?P=of_{width})"
     for width, char in enumerate(
         ("[!-~]", *(f"[\xc2-\xf4][\x80-\xbf]{{{more}}}" for more in (1, 2, 3))), 1
@@ -662,13 +661,13 @@ class PrintedView(View):
 
 
 def _struck(text: str) -> str:
-    """Text with BS as it looks printed: what is struck twice is there once."""
+    """Text with BS as it looks when printed: a character struck twice appears once."""
     text = _AGAIN.sub("", _LOW_LINE.sub("", text))
     return _BACK.sub("\n", text) if "\x08" in text else text
 
 
 def _printed(raw: str) -> str:
-    """What canonical ``raw`` prints. Plain text has only its line ends changed."""
+    """The text that canonical ``raw`` prints. Only the line ends of plain text change."""
     text = _COLOURS.sub(_MARK, raw) if "\x1b[" in raw else raw
     for end in _LINE_ENDS:
         text = text.replace(end, "\n")
@@ -692,7 +691,7 @@ def printed_views(raw: str, base: int) -> tuple[View, ...]:
 
 
 def _before_low_lines(printed: PrintedView) -> Iterator[View]:
-    """The texts that end with a low line that something is struck over, if there are any."""
+    """The texts that end with an overstruck low line, if there are any."""
     parts: list[tuple[str, int]] = []
     text = printed.written.text if "_\x08" in printed.raw else ""
     for found in _TEXT_BEFORE.finditer(text):
@@ -705,7 +704,7 @@ def _before_low_lines(printed: PrintedView) -> Iterator[View]:
 
 
 def _kept(raw: str, cuts: Sequence[_Span]) -> Iterator[_Span]:
-    """The stretches between those that are left out."""
+    """The stretches between the cuts."""
     at = 0
     for start, end in cuts:
         yield at, start
@@ -717,7 +716,7 @@ def _runs(raw: str, base: int, cuts: Sequence[_Span]) -> Iterator[tuple[str, int
     """The print stream, run by run."""
     for start, end in _kept(raw, cuts):
         at = base + start
-        parts = _TOKEN.split(raw[start:end])  # a text, a token, what steers in it, and so on
+        parts = _TOKEN.split(raw[start:end])  # a text, a token, its moving part, and so on
         tokens, steering = [*parts[1::3], ""], [*parts[2::3], None]
         for text, token, steers in zip(parts[::3], tokens, steering, strict=True):
             yield text, at
@@ -744,7 +743,7 @@ WIDEST = 400
 
 
 def shown_views(text: str) -> Iterator[View]:
-    """What canonical text shows that it does not say, as views whose channel is the text."""
+    """Texts that a screen would show for canonical text, as views whose channel is the text."""
     if any(sign in text for sign in _SIGNS):
         yield from printed_views(text, 0)
         if len(text) <= _MOST_PAINTED and _MOVING.search(text):
@@ -765,7 +764,7 @@ def pane_views(text: str) -> Iterator[View]:
 
 
 def _rows_with_bars(text: str) -> Iterator[list[tuple[str, int]]]:
-    """Rows below each other that have bars, at least two: their text and where it begins."""
+    """At least two rows with bars below each other: their text and its start."""
     rows: list[tuple[str, int]] = []
     end = 0  # of the last of them
     bar = _EDGES.search(text)
@@ -775,7 +774,7 @@ def _rows_with_bars(text: str) -> Iterator[list[tuple[str, int]]]:
             if len(rows) > 1:
                 yield rows
             rows = []
-        if not rows:  # it stands behind the quote that begins the string of JSON
+        if not rows:  # it comes after the quote that begins the JSON string
             begins = text.rfind('"', begins, bar.start()) + 1 or begins
         line_end = text.find("\n", bar.end())
         end = len(text) if line_end < 0 else line_end + 1

@@ -88,7 +88,7 @@ def digests_of(path: str) -> dict[str, str]:
 
 
 def hashed_files(path: str) -> HashedFiles:
-    """As ``digests_of``, with lengths and documents. Raises the same."""
+    """As ``digests_of``, with lengths and documents. Raises the same errors."""
     files: dict[str, Artifact] = {}
     documents: dict[str, bytes] = {}
     with DirectoryHandle(path) as directory:

@@ -144,14 +144,14 @@ class DirectoryHandle(Closing):
 
     Args:
         path: the directory. The last part may not be a link, unless links are followed.
-        follow_links: whether they are; as the environment says when None.
+        follow_links: whether to follow links; the environment decides when None.
 
     Raises:
-        NotFoundError: nothing is there.
-        UnsafeFileError: a link is there.
-        InvalidCassetteError: a file is there.
+        NotFoundError: the path does not exist.
+        UnsafeFileError: the path is a link.
+        InvalidCassetteError: the path is a file.
         UnreadableError: the system refuses to open it.
-        UsageError: the environment says nothing that is allowed.
+        UsageError: the environment's setting is not valid.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, follow_links: bool | None = None) -> None:
@@ -276,7 +276,7 @@ class DirectoryHandle(Closing):
         return MissingFileError(f"{visible(name)} is missing", where=self.place)
 
     def _moved(self) -> bool:
-        """Go to the one directory that all entries are links into, by their own names, if so."""
+        """If all entries are links into one directory, by their own names, go to that directory."""
         try:
             names = self.entries()
             targets = {self._target(name) for name in names}

@@ -1,10 +1,10 @@
 """One recorder per account and per target. The kernel releases the lock of a holder that dies.
 
 A lock is a file in the state directory under flock(2). It holds the name of its owner, for the
-message to the one that comes second. Some file systems (NFS, Lustre, CIFS, FUSE) have no flock:
-then the lock is in the first spare directory that has it. Where none has it, the recording goes on
-without this lock, and ``Lock.caution`` tells what that means. Publishing is safe all the same,
-because it is one rename.
+message to a second recorder. Some file systems (NFS, Lustre, CIFS, FUSE) have no flock: then the
+lock is in the first spare directory that has it. If none has it, the recording goes on without this
+lock, and ``Lock.caution`` has a warning for the user. Publishing is still safe, because it is one
+rename.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def try_lock(fd: int, *, wait: bool = False) -> bool | None:
 
 
 def process_mark() -> str:
-    """Names this process, for ``is_gone``: where a file system has no locks to tell."""
+    """A name for this process, which ``is_gone`` checks where a file system has no locks."""
     return " ".join(_facts(os.getpid()))
 
 
@@ -87,7 +87,7 @@ def _facts(pid: int) -> tuple[str, str, str, str, str]:
 
 
 class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
-    """Who holds a lock: process id, what it records, since when (RFC 3339)."""
+    """The holder of a lock: process id, what it records, since when (RFC 3339)."""
 
     pid: int
     what: str
@@ -98,16 +98,16 @@ class Lock:
     """An exclusive lock, taken on entering. Never waits.
 
     Args:
-        directory: where lock files lie (``lock_dir``).
-        name: what is locked, for the message.
-        key: tells locks apart; any text.
-        holder: who takes it.
+        directory: the directory of lock files (``lock_dir``).
+        name: the locked thing, for the message.
+        key: identifies the lock; any text.
+        holder: the process that takes it.
 
     Attributes:
-        caution: what the caller should tell the user; None if all is well.
+        caution: a warning for the user; None if all is well.
 
     Raises:
-        LockedError: on entering, when somebody has it.
+        LockedError: on entering, when another process holds it.
         StorageError: the lock file cannot be made.
     """
 
@@ -143,8 +143,8 @@ class Lock:
 
     def __exit__(self, *_: object) -> None:
         if self._fd >= 0 and self._owner.here:
-            # Deleted while held, so that nobody can be waiting on a name that is gone: whoever
-            # opened it before finds another file, or none, under the name and starts again.
+            # Deleted while held, so that no process waits on a name that is gone: one that opened
+            # it before finds another file, or no file, under the name and starts again.
             with suppress(OSError):
                 self.path.unlink()
             os.close(self._fd)
@@ -164,7 +164,7 @@ class Lock:
         return False
 
     def _take(self) -> bool | None:
-        """Whether the file that has the name is locked by us; None where there are no locks."""
+        """Whether we hold the lock on the file of that name; None if locks do not exist there."""
         try:
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as exc:
@@ -196,9 +196,9 @@ class Lock:
 
 
 def account_lock(directory: Path, *, harness: str, account: str, holder: LockHolder) -> Lock:
-    """The lock of one account: two recordings would use up one quota, whatever programs they run.
+    """The lock of one account: two recordings would share its quota, even with different programs.
 
-    Only ``DEFAULT_ACCOUNT``, which nobody named, is another one for each harness.
+    Only ``DEFAULT_ACCOUNT``, for a recording without a named account, is separate for each harness.
     """
     whose = harness if account == DEFAULT_ACCOUNT else ""
     return Lock(
@@ -291,14 +291,14 @@ def remove_abandoned_folders() -> None:
 
 
 def remove_unheld(places: Iterable[Path]) -> None:
-    """Remove, as far as possible, the directories that nobody holds. Follows no link."""
+    """Remove the unlocked directories, as far as possible. Follows no link."""
     for place in places:
         with contextlib.suppress(OSError):
             if not stat.S_ISDIR(place.stat(follow_symlinks=False).st_mode):
                 continue  # to open a pipe would be to wait
             fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
-                if try_lock(fd):  # where there are no locks, its maker may be at work
+                if try_lock(fd):  # without locks, its maker may be at work
                     import shutil  # noqa: PLC0415 - there is seldom anything to remove
 
                     shutil.rmtree(place, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What a user may have meant by a path at which nothing is."""
+"""Suggest existing paths for a path that does not exist."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SUFFIX = ".cassette"
 
 
 def did_you_mean(path: str | os.PathLike[str]) -> str | None:
-    """An existing path that looks like ``path``, at which nothing is; None if there is none.
+    """An existing path that looks like the missing ``path``; None if no path does.
 
     Each part that does not exist is compared with the names in its directory: without regard to
     case, with ``.cassette`` left out or added, and as ``difflib`` finds close matches.
@@ -36,7 +36,7 @@ def did_you_mean(path: str | os.PathLike[str]) -> str | None:
 
 
 def hint_for_missing(path: str | os.PathLike[str]) -> str:
-    """What to do about a path at which nothing is."""
+    """The advice for a path that does not exist."""
     meant = did_you_mean(path)
     if meant is not None:
         return f"did you mean {meant}?"
@@ -53,7 +53,7 @@ def _here() -> str:
 
 
 def _near(name: str, folder: str) -> str | None:
-    """The name in ``folder`` that is like ``name``."""
+    """The name in ``folder`` that is similar to ``name``."""
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in islice(entries, _MOST_NAMES)]

@@ -1,8 +1,8 @@
 """Read a small file that a user named: a regular one, of bounded size, without waiting.
 
 A name may lead to a pipe (opening it would wait for ever), a device without an
-end, or a file that is far too large. Links are followed unless the
-caller says otherwise: the user, not a cassette, named the path.
+end, or a file that is far too large. Links are followed by default: the user, not a cassette, named
+the path.
 """
 
 from __future__ import annotations

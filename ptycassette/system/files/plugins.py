@@ -29,7 +29,7 @@ def announced(group: str, path: Iterable[str] | None = None) -> bool:
 
 
 def _may_know_more(finder: object) -> bool:
-    """Whether packages may be found by other means than their directories on the path."""
+    """Whether a finder may find packages other than by their directories on the path."""
     module = getattr(finder, "__module__", type(finder).__module__)
     return hasattr(finder, "find_distributions") and not module.startswith("_frozen_importlib")
 

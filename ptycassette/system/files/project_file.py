@@ -9,25 +9,26 @@
     idle_limit = "2s"             # players shorten longer pauses of new recordings
     compare = "normalised"        # how input is compared
 
-    [tool.ptycassette.scrub]      # what else is secret: docs/scrubbing.md
+    [tool.ptycassette.scrub]      # further secrets: docs/scrubbing.md
 
-    [tool.ptycassette.seal]       # who must have sealed cassettes: docs/sealing.md
+    [tool.ptycassette.seal]       # required seals of cassettes: docs/sealing.md
     required = true
-    trust = "trust.toml"          # whose seals count, relative to the file
+    trust = "trust.toml"          # the trusted keys, relative to the file
 
-The file of the current directory counts, else that of the nearest directory above it, up to the
+The file of the current directory is used, else that of the nearest directory above it, up to the
 repository (a directory with ``.git``) or the home directory. A file above that belongs to another
-user (root excepted) is passed over: it could switch rules of the scrubber off. PTYCASSETTE_PROJECT
-names a file that counts in every directory; shims set it for what they start, so that a program
-that is started elsewhere is recorded and scrubbed as the project says.
-Options and variables of the environment are stronger.
+user (except root) is ignored: it could switch off rules of the scrubber. PTYCASSETTE_PROJECT
+names a file to use in every directory. Shims set it for the programs that they start, so that a
+program in another directory is recorded and scrubbed by the project's settings. Options and
+variables of the environment override the file.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +50,14 @@ STRATEGIES = ("exact", "prompt", "normalised", "semantic", "any")
 
 
 class SealPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether cassettes must be sealed, and the file that says whose seals count."""
+    """Whether cassettes must be sealed, and the file with the trusted keys."""
 
     required: bool = False
     trust: Path | None = None
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
-    """What a project file says; None where it says nothing. ``where`` is the file."""
+    """The settings of a project file; None for each that it does not set. ``where`` is the file."""
 
     where: Path | None = None
     size: Size | None = None
@@ -104,39 +105,40 @@ def _table(value: Any, where: Path) -> Any:
     return value if isinstance(value, dict) else None
 
 
-def _seal_policy(value: Any, where: Path) -> SealPolicy | None:
-    if not isinstance(value, dict) or value.keys() - {"required", "trust"}:
-        return None
-    required = value.get("required", False)
-    trust = _path(value["trust"], where) if "trust" in value else None
-    if not isinstance(required, bool) or ("trust" in value and trust is None):
-        return None
-    return SealPolicy(required=required, trust=trust)
+def _flag(value: Any, where: Path) -> bool | None:
+    del where
+    return value if isinstance(value, bool) else None
 
 
-KEYS: dict[str, tuple[str, str, Callable[[Any, Path], Any]]] = {
+Keys = Mapping[str, tuple[str, str, Callable[[Any, Path], Any]]]
+
+SEAL_KEYS: Keys = {
+    "required": ("required", "true or false", _flag),
+    "trust": ("trust", "a file, relative to the project file", _path),
+}
+KEYS: Keys = {
     "size": ("size", 'COLSxROWS, such as "100x30"', _size),
     "mode": ("mode", f"one of {', '.join(MODES)}", _one_of(*MODES)),
     "library": ("library", "a directory, relative to the file", _path),
     "idle_limit": ("idle_limit_s", f"a time: seconds, or such as {TIME_EXAMPLES}", _seconds),
     "compare": ("compare", f"one of {', '.join(STRATEGIES)}", _one_of(*STRATEGIES)),
     "scrub": ("scrub", "a table (docs/scrubbing.md)", _table),
-    "seal": ("seal", "a table: required = true or false, trust = a file", _seal_policy),
+    "seal": ("seal", "a table: required = true or false, trust = a file", _table),
 }
 """Key in the file -> field, what is allowed, and what reads it (None where it is not allowed)."""
 
 
 def find_project(start: Path | None = None) -> Project:
-    """The project file that counts in a directory; an empty ``Project`` where there is none.
+    """The project file for a directory; an empty ``Project`` without one.
 
     Args:
-        start: the directory; the current one when None. What PTYCASSETTE_PROJECT names counts
-            in its place.
+        start: the directory; the current one when None. A file in PTYCASSETTE_PROJECT overrides it.
 
     Raises:
         UsageError: it is not TOML, has an unknown key or a value that is not allowed.
         UnreadableError, UnsafeFileError, LimitError: it cannot be read.
-        NotFoundError: PTYCASSETTE_PROJECT names a file that is not there, or says nothing of us.
+        NotFoundError: PTYCASSETTE_PROJECT names a file that does not exist, or that has no settings
+            for ptycassette.
     """
     if named := os.environ.get(PROJECT_VARIABLE):
         return _named(absolute(named))
@@ -145,18 +147,49 @@ def find_project(start: Path | None = None) -> Project:
         for path in (place / OWN_NAME, place / SHARED_NAME):
             if place != here and not _is_trusted(path):
                 continue
-            table = _table_of(path)
-            if table is not None:
-                return _project(table, path)
+            found = _read_once(path)
+            if found is not None:
+                return found
     return Project()
 
 
 def _named(path: Path) -> Project:
-    table = _table_of(path)
-    if table is None:
+    found = _read_once(path)
+    if found is None:
         why = "has no table tool.ptycassette" if path.exists() else "is not there"
         raise NotFoundError(f"the project file {why}", where=f"{PROJECT_VARIABLE}={path}")
-    return _project(table, path)
+    return found
+
+
+_READ: dict[Path, tuple[tuple[int, ...], Project | None]] = {}
+"""What was read of each file, and how the file was then."""
+_SETTLED_NS = 2_000_000_000
+"""A file that was changed so recently could be changed again without another time of change."""
+
+
+def _read_once(path: Path) -> Project | None:
+    """The settings in a file; None if there is no file, or it has no table of ours.
+
+    A process reads and checks a file once, as long as it stays the same. The callers share the
+    result.
+    """
+    try:
+        status = path.stat()
+    except OSError:
+        return _read(path)  # it is not there, or reading it shows why
+    state = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    known = _READ.get(path)
+    if known is not None and known[0] == state:
+        return known[1]
+    found = _read(path)
+    if abs(time.time_ns() - status.st_mtime_ns) > _SETTLED_NS:
+        _READ[path] = (state, found)
+    return found
+
+
+def _read(path: Path) -> Project | None:
+    table = _table_of(path)
+    return None if table is None else _project(table, path)
 
 
 def _places(start: Path) -> Iterator[Path]:
@@ -172,11 +205,11 @@ def _is_trusted(path: Path) -> bool:
     try:
         return path.stat().st_uid in {0, os.geteuid()}
     except OSError:
-        return True  # nothing there, or reading it says why
+        return True  # it does not exist, or reading it shows the reason
 
 
 def _table_of(path: Path) -> dict[str, Any] | None:
-    """The table of ours in a file; None where there is no file, or it has none."""
+    """Our table in a file; None without a file or a table."""
     if not os.path.lexists(path):  # the error would look for names like it, in a folder for each
         return None
     try:
@@ -202,17 +235,29 @@ def _table_of(path: Path) -> dict[str, Any] | None:
 
 
 def _project(table: dict[str, Any], path: Path) -> Project:
-    where = visible(str(path))
     prefix = "tool.ptycassette." if path.name == SHARED_NAME else ""
+    fields = _fields(table, path, KEYS, prefix)
+    if "seal" in fields:
+        fields["seal"] = SealPolicy(**_fields(fields["seal"], path, SEAL_KEYS, f"{prefix}seal."))
+    return Project(where=path, **fields)
+
+
+def _fields(table: Mapping[str, Any], path: Path, keys: Keys, prefix: str) -> dict[str, Any]:
+    """The fields that a table sets.
+
+    Raises:
+        UsageError: a key is unknown, or its value is not allowed.
+    """
+    where = visible(str(path))
     fields: dict[str, Any] = {}
     for key, value in table.items():
-        if key not in KEYS:
+        if key not in keys:
             raise UsageError(
                 f"{visible(prefix + key, limit=100)} is not a key of the project file",
                 where=where,
-                hint=_likely(key) + f"allowed: {', '.join(KEYS)}",
+                hint=_likely(key, keys) + f"allowed: {', '.join(keys)}",
             )
-        field, allowed, read = KEYS[key]
+        field, allowed, read = keys[key]
         found = read(value, path)
         if found is None:
             raise UsageError(
@@ -220,11 +265,11 @@ def _project(table: dict[str, Any], path: Path) -> Project:
                 where=where,
             )
         fields[field] = found
-    return Project(where=path, **fields)
+    return fields
 
 
-def _likely(key: str) -> str:
+def _likely(key: str, keys: Keys) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
 
-    near = get_close_matches(key, list(KEYS), n=1)
+    near = get_close_matches(key, list(keys), n=1)
     return f"did you mean {near[0]}? " if near else ""

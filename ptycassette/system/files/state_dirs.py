@@ -57,7 +57,7 @@ def absolute(path: str | os.PathLike[str]) -> Path:
 
 
 def home_dir(env: Mapping[str, str] | None = None) -> Path | None:
-    """The user's home: ``$HOME``, else as the system has it; None where there is none."""
+    """The user's home: ``$HOME``, else as the system has it; None without a home."""
     home = (os.environ if env is None else env).get("HOME", "")
     if not home:
         import pwd  # noqa: PLC0415 - nearly every process has HOME
@@ -103,7 +103,7 @@ def known_state_dirs(env: Mapping[str, str] | None = None) -> list[Path]:
 
 
 def _usual_dirs(env: Mapping[str, str]) -> Iterator[Path]:
-    """Where XDG has it. Its specification asks for relative paths to be ignored."""
+    """The directory by XDG, whose specification ignores relative paths."""
     home, xdg = home_dir(env), env.get("XDG_STATE_HOME", "")
     gone = env.get("HOME", "") if home is None else ""
     if xdg.startswith("/"):
@@ -125,7 +125,7 @@ def spare_dirs(env: Mapping[str, str] | None = None) -> Iterator[Path]:
 
 
 def cache_dir(env: Mapping[str, str] | None = None) -> Path | None:
-    """The user's cache folder for what can be made again; None where there is none."""
+    """The user's cache folder, for files that can be made again; None without one."""
     env = os.environ if env is None else env
     home, xdg = home_dir(env), env.get("XDG_CACHE_HOME", "")
     if xdg.startswith("/"):

@@ -47,7 +47,7 @@ def write_whole(
     target = os.fspath(path)
     check_replaceable(target, overwrite=overwrite)
     directory, name = os.path.split(target)
-    # A name known before the file is there: whatever interrupts us, we know what to remove.
+    # The name is known before the file exists: after any interruption we know which file to remove.
     aside = os.path.join(directory, f".{name[:100]}.{os.urandom(8).hex()}")  # noqa: PTH118
     try:
         with _unnamed(directory, mode) or open(
@@ -57,7 +57,7 @@ def write_whole(
             file.flush()
             if durable:
                 make_durable(file.fileno())
-            check_replaceable(target, overwrite=overwrite)  # what came there meanwhile
+            check_replaceable(target, overwrite=overwrite)  # a file that appeared there meanwhile
             if isinstance(file.name, int):
                 try:
                     if _linked(file.fileno(), target, aside):
@@ -74,8 +74,8 @@ def write_whole(
 
 
 def _unnamed(directory: str, mode: int) -> BinaryIO | None:
-    """A new file without a name; None where the kernel or the file system has none."""
-    with suppress(OSError):  # what is wrong with the directory shows with a named file, too
+    """A new file without a name; None if the kernel or the file system does not support it."""
+    with suppress(OSError):  # a problem with the directory also shows with a named file
         if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):  # noqa: PTH112 - as below
             flags = os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC
             return os.fdopen(os.open(directory or ".", flags, mode), "wb")
@@ -83,7 +83,7 @@ def _unnamed(directory: str, mode: int) -> BinaryIO | None:
 
 
 def _linked(fd: int, target: str, aside: str) -> bool:
-    """Give a file without a name that of the target; if that is taken, the name ``aside``."""
+    """Give a file without a name the target's name; if that exists, the name ``aside``."""
     # With a directory Python calls linkat(2), which follows the link in /proc; link(2) does not.
     fds = os.open("/proc/self/fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -152,7 +152,7 @@ def copy_tree(
 
 
 class _LeftOut:
-    """What of a folder is not copied, asked for one folder after the other; counts the rest."""
+    """The entries of a folder that are not copied, called for each folder; counts the others."""
 
     def __init__(self, source: Path, target: Path, without: Iterable[Path]) -> None:
         self._source, self._entries, self._bytes = source, 0, 0
@@ -173,7 +173,7 @@ class _LeftOut:
     def _is_copied(self, path: str, name: str) -> bool:
         found = _stat(path)
         if found is None:
-            return True  # copying it fails, and says why
+            return True  # copying it fails with the reason
         kind = found.st_mode
         if not (stat.S_ISDIR(kind) or stat.S_ISREG(kind) or stat.S_ISLNK(kind)):
             return False
@@ -217,7 +217,7 @@ def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool = True)
     try:
         found = os.lstat(target)
     except OSError:
-        return  # nothing is there, or writing will say what is wrong
+        return  # nothing is there, or writing will show the problem
     if not stat.S_ISREG(found.st_mode):
         raise ExistsError(
             "exists, and is not a regular file",
@@ -263,7 +263,7 @@ def _replace(aside: str, target: str) -> None:
 
 
 def _remove(name: str) -> None:
-    with suppress(OSError):  # where it could not be made; the first error is the one to tell
+    with suppress(OSError):  # if it could not be made; the first error is the one to report
         Path(name).unlink()
 
 

@@ -109,7 +109,7 @@ class PtyChild(Closing):
         return status
 
     def read(self, max_bytes: int) -> bytes | None:
-        """What the program wrote, at most ``max_bytes``; None when there is nothing now.
+        """The program's output, at most ``max_bytes``; None if nothing can be read now.
 
         Empty when no process has the slave side open (EIO on Linux). While the
         program runs it may open it again.
@@ -130,7 +130,7 @@ class PtyChild(Closing):
         except BlockingIOError:
             return 0
         except OSError as exc:
-            if exc.errno == errno.EIO:  # nobody has the other side open: nobody will ever read it
+            if exc.errno == errno.EIO:  # no process has the other side open: it will never be read
                 return len(data)
             raise
 
@@ -191,7 +191,7 @@ class PtyChild(Closing):
                 os.kill(self.pid, number)
 
     def request_end(self, grace_s: float = DEFAULT_GRACE_S) -> None:
-        """As ``terminate``, but return at once; ``poll`` tells when it is done."""
+        """Like ``terminate``, but return at once; ``poll`` shows when it is done."""
         # A grace of 0 means SIGKILL, so less than a millisecond must not become one.
         grace_ms = 0 if grace_s <= 0 else max(1, round(grace_s * 1000))
         self._order(b"T %d\n" % grace_ms)
@@ -252,7 +252,7 @@ class PtyChild(Closing):
             self._slave = -1
 
     def _listen(self) -> None:
-        """Read what the supervisor reported."""
+        """Read the supervisor's reports."""
         with self._lock:
             if self._gone or not self._owner.here:
                 return
@@ -278,7 +278,7 @@ class PtyChild(Closing):
             self.lost = _LOST_RELAY
 
     def _farewell(self) -> None:
-        """The supervisor is gone: reap it; if it was killed, end what it left running."""
+        """The supervisor is gone: reap it; if it was killed, end the processes that it left."""
         for line in self._heard.split(b"\n"):
             self._take(line)
         if self._ended is None:
@@ -286,7 +286,7 @@ class PtyChild(Closing):
             self._ended = _LOST
             if not self._given_up:
                 self.lost = _LOST_SUPERVISOR
-        with suppress(ChildProcessError):  # somebody else in this process waited for all
+        with suppress(ChildProcessError):  # other code in this process waited for all children
             os.waitpid(self._supervisor, 0)
         self._gone = True
 

@@ -3,26 +3,27 @@
 Rules of this file:
 
 - It runs in a fresh interpreter (``python -I -S``) that starts beside each recorded program, so it
-  imports the standard library alone, and little of it. ``launch.c`` starts the program and then
+  imports only the standard library, and little of it. ``launch.c`` starts the program and then
   executes this interpreter. Without ``launch.c`` the interpreter comes first, and ``launch`` here
   starts the program.
 - It is the parent of the recorded program and, on Linux, the *child subreaper*
   of everything below it (prctl(2), ``PR_SET_CHILD_SUBREAPER``): a process that
-  forks twice, calls ``setsid`` and ignores SIGHUP still is a descendant of it,
-  so a walk down the children finds everybody.
+  forks twice, calls ``setsid`` and ignores SIGHUP still is a descendant of it, so a walk down the
+  children finds every process.
 - It holds one end of a socket whose other end only the recorder holds. It
   writes ``X <wait status>`` when the program ended, and ``R`` when the relay of the program's
   namespace (``network_launch.py``) was killed before that; it reads ``T <grace in
-  ms>`` as the order to end everybody. The end of the socket is the end of the
-  recorder, whatever ended it, kill -9 included.
-- When the program ends, when the recorder ends, or when it is ordered to, it sends
-  SIGTERM to everybody left (and SIGCONT, as a stopped process cannot end). At half
-  of the grace follows SIGHUP, as from a terminal that is closed; processes that
-  ignore SIGTERM (interactive shells do) get it at once, and again while they live, each time
+  ms>`` as the order to end all processes. The end of the socket means the end of the
+  recorder, by any cause, kill -9 included.
+- When the program ends, when the recorder ends, or when it is ordered to, it sends SIGTERM to every
+process left (and SIGCONT, as a stopped process cannot end). SIGHUP follows at half of the grace, as
+  from a terminal that is closed; processes that ignore SIGTERM (interactive shells do) get it at
+  once, and again while they live, each time
   after twice as long: Readline misses a signal that comes right before it waits for a key.
-  At the end of the grace follows SIGKILL, until nobody is left. A grace of 0 is SIGKILL at once.
-- A program that was given pipes may leave processes running on purpose. Where it *lingers*,
-  its end ends nobody; ``L`` tells the supervisor to exit and to leave everybody running.
+  SIGKILL follows at the end of the grace, until no process is left. A grace of 0 is SIGKILL at
+  once.
+- A program that was given pipes may leave processes running on purpose. If it *lingers*, its end
+does not end the others; ``L`` makes the supervisor exit and leave all of them running.
 
 Without ``/proc`` (macOS) the walk asks ``ps``, and there is no subreaper: a process that is an
 orphan already when the walk starts is found only if it is in the program's process group.
@@ -158,9 +159,9 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         control_fd: our end of the socket.
         program: process id of the recorded program, a child of this process.
         recorder: process id of the recorder, our parent.
-        grace_ms: how long processes may take after SIGTERM if the order does not say.
-        lingers: whether the end of the program ends nobody else.
-        ended: whether the program has ended already, which was reported.
+        grace_ms: how long processes may take after SIGTERM if the order has no time.
+        lingers: whether other processes go on after the end of the program.
+        ended: whether the end of the program was already reported.
     """
 
     def __init__(
@@ -263,7 +264,7 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
                 self._stop(int(line.removeprefix(b"T ")))
 
     def _stop(self, grace_ms: int) -> None:
-        """Begin to end everybody, or end them sooner than planned."""
+        """Begin to end all processes, or end them sooner than planned."""
         now = time.monotonic()
         deadline = now + grace_ms / 1000
         if self._deadline is None and grace_ms > 0:
@@ -274,7 +275,7 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         self._hup_at = (now + self._deadline) / 2
 
     def _sweep(self) -> bool:
-        """Send the signals that are due; returns whether anybody is left that we may signal."""
+        """Send the signals that are due; return whether a process is left that we may signal."""
         everybody = descendants(os.getpid())
         if not everybody:
             return False
@@ -325,7 +326,7 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
                     os.write(self._control, b"X %d\n" % status)
 
     def _look_for_lost_relay(self) -> None:
-        """Report the relay if it failed before we end everybody; its name outlives it (proc(5))."""
+        """Report a relay that failed before we end all processes; its name remains (proc(5))."""
         if self._deadline is not None or not hasattr(os, "waitid"):  # macOS has no relay
             return
         with suppress(OSError):

@@ -1,10 +1,10 @@
-"""No core dumps while a program's output is in our memory: nobody would scrub them.
+"""No core dumps while a program's output is in our memory: they would not be scrubbed.
 
-The soft limit of this process (RLIMIT_CORE, getrlimit(2)) is 0 while somebody holds a
-``NoCoreDumps``, and what it was before afterwards. Recorded programs get the earlier limit: their
-own memory is their affair. Other children that are started meanwhile inherit 0, and may raise it.
-The limit does not stop a program that collects cores (``|`` in core_pattern, core(5)). Only
-``prctl`` would, and it would shut out debuggers (ptrace) as well.
+The soft limit of this process (RLIMIT_CORE, getrlimit(2)) is 0 while a ``NoCoreDumps`` is held, and
+is restored afterwards. Recorded programs get the
+earlier limit: their own memory is their affair. Other children that are started meanwhile inherit
+0, and may raise it. The limit does not stop a program that collects cores (``|`` in core_pattern,
+core(5)). Only ``prctl`` would, and it would shut out debuggers (ptrace) as well.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class NoCoreDumps:
         return self
 
     def release(self) -> None:
-        """Restore the limit, once nobody holds it any more."""
+        """Restore the limit once no holder is left."""
         with _LOCK:
             if self in _HELD:
                 _HELD.remove(self)
@@ -46,7 +46,7 @@ class NoCoreDumps:
 
     @property
     def limits_of_programs(self) -> tuple[int, int] | None:
-        """The earlier limits, for recorded programs; None when none is held."""
+        """The earlier limits, for recorded programs; None if no ``NoCoreDumps`` is held."""
         with _LOCK:
             return _BEFORE[0] if _BEFORE else None
 

@@ -90,5 +90,5 @@ def hand_over_terminal(pid: int) -> None:
     before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     with contextlib.suppress(OSError):  # there is no terminal, or it is not ours to give
         os.tcsetpgrp(0, pid)
-        os.kill(pid, signal.SIGCONT)  # it may have touched the terminal too early, and stands
+        os.kill(pid, signal.SIGCONT)  # it may have touched the terminal too early, and is stopped
     signal.signal(signal.SIGTTOU, before)

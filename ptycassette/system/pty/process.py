@@ -62,7 +62,7 @@ _HIGH = 16  # above the numbers that a started process gets
 
 
 class Poll(Protocol):
-    """What we use of ``select.poll``."""
+    """The part of ``select.poll`` that we use."""
 
     def register(self, fd: int, eventmask: int = ..., /) -> None:
         """Watch ``fd`` for ``POLLIN``, ``POLLOUT``, both or (0) only its end."""
@@ -73,11 +73,11 @@ class Poll(Protocol):
         ...
 
     def unregister(self, fd: int, /) -> None:
-        """Watch no more."""
+        """Stop watching ``fd``."""
         ...
 
     def poll(self, timeout: float | None = ..., /) -> list[tuple[int, int]]:
-        """What is ready, after at most ``timeout`` milliseconds."""
+        """The descriptors that are ready, after at most ``timeout`` milliseconds."""
         ...
 
 
@@ -127,7 +127,7 @@ def raised_fd(fd: int, *, blocking: bool = True) -> int:
     return copy
 
 
-# Starts the supervisor of a program: ``launch.c``, or an interpreter where that was not built.
+# Starts the supervisor of a program: ``launch.c``, or an interpreter if that was not built.
 
 
 Streams = tuple[int | None, int | None, int | None]
@@ -168,7 +168,7 @@ class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _unsigned(limit: int) -> int:
-    """A limit of resources as C has it: RLIM_INFINITY is -1 in Python."""
+    """A resource limit as in C: Python has -1 for RLIM_INFINITY."""
     return limit & 0xFFFF_FFFF_FFFF_FFFF
 
 
@@ -275,9 +275,9 @@ def _start(
 
 
 def _ignored() -> set[signal.Signals]:
-    """What the program inherits as ignored, as after ``nohup`` or from a shell's background job.
+    """The signals that the program inherits as ignored, as after ``nohup`` or in a background job.
 
-    Python itself ignores SIGPIPE and SIGXFSZ, and gives them back to programs, as ``subprocess``
+    Python itself ignores SIGPIPE and SIGXFSZ, and restores them for programs, as ``subprocess``
     does. The supervisor needs SIGCHLD.
     """
     kept = {signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD}
@@ -421,7 +421,7 @@ def _meet(
     master: int, tty: str, started: tuple[int, socket.socket, bytes], plan: StartPlan,
     cores: NoCoreDumps,
 ) -> PtyChild:  # fmt: skip
-    """Return what was started, or raise why it could not be."""
+    """Return the started program, or raise the reason why it could not start."""
     supervisor, control, heard = started
     control.setblocking(False)
     if not heard:
@@ -446,7 +446,6 @@ def _meet(
 
 
 def _exec_error(plan: StartPlan, number: int, stage: bytes) -> SpawnError:
-    """What went wrong between fork and exec, in words."""
     name, reason = visible(plan.argv[0]), os.strerror(number)
     if stage == b"cwd":
         hint = "name a directory that exists and may be entered"
@@ -499,7 +498,7 @@ def spawn_piped(kinds: StreamKinds, start: Callable[[Streams], PtyChild]) -> Pip
 
 
 def _ends(number: int, kind: str) -> tuple[int, int]:
-    """Our end of a stream (-1 where there is none) and the program's."""
+    """Our end of a stream (-1 without one) and the program's."""
     if kind == "null":
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         try:
@@ -518,11 +517,11 @@ def _ends(number: int, kind: str) -> tuple[int, int]:
 
 
 class PipedChild(Closing):
-    """A running program and our ends of its pipes. See ``Pty`` for what a session asks of it.
+    """A running program and our ends of its pipes. See ``Pty`` for the calls that a session makes.
 
     Args:
         child: the program, which lingers; owned from here on.
-        ours: our ends of stdin, stdout and stderr; -1 where there is none.
+        ours: our ends of stdin, stdout and stderr; -1 without one.
     """
 
     piped = True
@@ -575,7 +574,7 @@ class PipedChild(Closing):
         self._child.wait()
 
     def close(self) -> None:
-        """End what still runs and close the pipes. Idempotent."""
+        """End the processes that still run, and close the pipes. Idempotent."""
         _close(self._ours)
         self._child.close()
 
@@ -588,7 +587,7 @@ class PipedChild(Closing):
 
     @property
     def writer(self) -> int:
-        """The descriptor that input is written to; -1 when there is none (any more)."""
+        """The descriptor that input is written to; -1 without one, or once it is closed."""
         return self._ours[0]
 
     @property

@@ -8,7 +8,7 @@ r"""A PTY whose program is a script: sessions without a process, a thread or a c
         session.submit("hi")
         session.wait_for_text("hello")
 
-Time passes only while the session waits, through the sleeper that it was given.
+Time passes only while the session waits, through the sleeper that it got.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScriptedPty:
-    """A program that does what its script says; each method below adds a step and returns self.
+    """A program that follows its script; each method below adds a step and returns self.
 
     Args:
         clock: the session's clock.
@@ -70,7 +70,7 @@ class ScriptedPty:
         return self._then(lambda: self._output.append(chunk), after_s=after_s)
 
     def expect(self, data: bytes | str) -> Self:
-        """Read input until ``data`` has come."""
+        """Read input until ``data`` has arrived."""
         wanted = data.encode() if isinstance(data, str) else data
 
         def consume() -> None:
@@ -126,7 +126,7 @@ class ScriptedPty:
         return self._at_us + self._steps[0].after_us
 
     def read(self, max_bytes: int) -> bytes | None:
-        """What the script has said."""
+        """The next output of the script."""
         self._run()
         if not self._output:
             return None if self._status is None else b""

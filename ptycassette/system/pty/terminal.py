@@ -56,7 +56,7 @@ class Pty(Protocol):
         ...
 
     def read(self, max_bytes: int) -> bytes | None:
-        """What the program wrote; None if there is nothing now, empty if nobody can write."""
+        """The program's output; None if nothing can be read now, empty if no writer is left."""
         ...
 
     def write(self, data: bytes) -> int:
@@ -68,7 +68,7 @@ class Pty(Protocol):
         ...
 
     def set_size(self, size: Size) -> None:
-        """Give the terminal another size."""
+        """Change the size of the terminal."""
         ...
 
     def send_signal(self, which: str | int) -> None:
@@ -287,9 +287,9 @@ def signal_name(which: str | int) -> str:
 
 
 def disposition(pid: int, number: int) -> Literal["default", "caught", "ignored", "ended"]:
-    """What a process does with a signal, from ``/proc``; ``default`` where that is not known.
+    """How a process handles a signal, from ``/proc``; ``default`` if that is not known.
 
-    ``ended`` is a child that nothing has waited for yet: it does nothing any more.
+    ``ended`` is a child that has ended and was not waited for yet.
     """
     with suppress(OSError, ValueError):
         for line in Path(f"/proc/{pid}/status").read_bytes().splitlines():
@@ -339,9 +339,9 @@ _MODES = bytearray(64)
 _LOCAL_MODES = struct.Struct("I")
 _LOCAL_MODES_AT = 12
 
-# What a program that was killed leaves behind: mouse reports, focus reports, bracketed paste,
-# application keys, synchronized output, a hidden cursor, the alternate screen, colours.
-# 1047 and not 1049, because 1049 would also move the cursor where none was saved.
+# Modes that a killed program leaves on: mouse reports, focus reports, bracketed paste, application
+# keys, synchronized output, a hidden cursor, the alternate screen, colours. 1047 and not 1049,
+# because 1049 would also move the cursor if none was saved.
 _LEFT_BEHIND = (
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l"
     b"\x1b[?2004l\x1b[?2026l\x1b[?1l\x1b>\x1b[<u\x1b[?25h\x1b[?1047l\x1b[0m\r\n"
@@ -374,8 +374,8 @@ class UserTerminal:
     """A context manager for raw mode: every key goes to the program, without echo or translation.
 
     Args:
-        in_fd: where keys come from; its modes are changed.
-        out_fd: where output goes; its size counts.
+        in_fd: the source of keys; its modes are changed.
+        out_fd: the target of output; its size is used.
     """
 
     def __init__(self, in_fd: int = 0, out_fd: int = 1) -> None:
@@ -399,7 +399,7 @@ class UserTerminal:
         return window_pixels(self.out_fd if window_size(self.out_fd) else self.in_fd)
 
     def make_raw(self) -> None:
-        """Switch to raw mode (cfmakeraw(3)); keeps what was typed ahead."""
+        """Switch to raw mode (cfmakeraw(3)); input that was typed ahead is kept."""
         saved = termios.tcgetattr(self.in_fd)
         if self._saved is not None:
             saved = self._saved

@@ -669,8 +669,6 @@ _FIRST_ERROR = 400
 
 
 class _Answer:
-    """An answer that is being received."""
-
     def __init__(self, status: int, headers: Mapping[str, str]) -> None:
         self.failed = status >= _FIRST_ERROR
         self.facts = AnswerFacts(headers.get("content-type", ""))

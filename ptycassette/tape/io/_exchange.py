@@ -116,7 +116,6 @@ class AnswerSide:
 
     @property
     def _over(self) -> bool:
-        """Whether the HTTP part is over."""
         return self._whole or self.switched is not None
 
     def note_own(self, answer: bytes) -> None:

@@ -109,8 +109,6 @@ async def _first_end(
 
 
 class _Pump:
-    """One direction of a WebSocket."""
-
     def __init__(
         self,
         context: ExchangeContext,

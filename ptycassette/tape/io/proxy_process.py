@@ -61,7 +61,6 @@ class _WatchedSink:
         self._journal, self._said = journal, False
 
     def note(self, item: TapeItem) -> None:
-        """As ``TapeJournalFile.note``."""
         try:
             self._journal.note(item)
         except StorageError as full:

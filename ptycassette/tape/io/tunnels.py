@@ -32,10 +32,10 @@ class Tunnels:
     """Listens as an HTTP proxy, in the running loop.
 
     Args:
-        ca_file: where the certificate goes that clients must trust; a new file.
+        ca_file: the new file for the certificate that clients must trust.
 
     Attributes:
-        port: that it listens on, once started.
+        port: the port that it listens on, once started.
 
     Raises:
         StorageError: the certificate cannot be written.
@@ -92,7 +92,7 @@ class Tunnels:
             raise
 
     async def _context(self, connection: socket.socket) -> ssl.SSLContext | None:
-        """Answer the client's CONNECT; return the TLS context for it, or None for plain.
+        """Answer the client's CONNECT; return the TLS context for it, or None for a plain client.
 
         Raises:
             OSError, ValueError, h11.RemoteProtocolError: it cannot be served.

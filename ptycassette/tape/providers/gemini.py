@@ -256,7 +256,6 @@ def _framed(value: dict[str, Any], ask: Ask, *, first: bool) -> Piece:
 
 
 def _part(part: Text | Thought | Call) -> dict[str, Any]:
-    """One part of a content."""
     match part:
         case Text(text=text):
             return {"text": text}

@@ -25,7 +25,7 @@ Api = Literal["anthropic", "responses", "chat", "gemini"]
 Role = Literal["system", "user", "assistant"]
 
 Stop = Literal["end", "tool", "length", "refusal"]
-"""Why the model stopped: done, wants a tool, out of tokens, will not."""
+"""Why the model stopped: it is done, calls a tool, ran out of tokens, or refuses."""
 
 _CHARS_PER_TOKEN = 4
 _MAX_MESSAGE_CHARS = 4000
@@ -273,21 +273,21 @@ def text_in(value: Mapping[str, Any], name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-# Reading JSON that a client sent: strictly, with messages that name the field, or leniently.
+# Read JSON from a client: strictly, with messages that name the field, or leniently.
 
 
 _UNTOLD = frozenset({"", "thinking", "redacted_thinking", "reasoning"})
-"""Types of blocks that are not even named where they have no text."""
+"""Types of blocks that are left out completely if they have no text."""
 
 UnknownFields = Literal["accept", "reject", "report"]
-"""What becomes of a request with a top-level field that this fake does not know.
+"""How to treat a request with a top-level field that is unknown to this fake.
 
-``accept``: it is named in the log; a name that is nearly that of a known field is a mistake, and
+``accept``: it is named in the log; a name close to that of a known field is a mistake, and
 refused. ``report``: it is a problem, too. ``reject``: the request is refused.
 """
 _LONGEST_NAME = 64
 _MISTYPED = 0.85
-"""How alike two names are, from 0 to 1, where one is a mistyped other."""
+"""The similarity (0 to 1) from which one name counts as a misspelling of another."""
 
 S = TypeVar("S", bound=msgspec.Struct)
 

@@ -253,7 +253,6 @@ def _call_chunks(head: dict[str, Any], part: Call, number: int, size: int) -> It
 
 
 def _call(part: Call) -> dict[str, Any]:
-    """A tool call in a message."""
     if isinstance(part.arguments, str):
         raise WireError("tools with free input are not offered over this API", status=500)
     arguments = msgspec.json.encode(part.arguments).decode()

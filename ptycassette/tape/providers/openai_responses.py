@@ -441,14 +441,12 @@ def _item(part: Text | Thought | Call, stamp: Stamp, index: int, *, full: bool) 
 
 
 def _text_part(text: str) -> dict[str, Any]:
-    """A part of a message."""
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
 def _part_events(
     part: Text | Thought | Call, stamp: Stamp, index: int, size: int
 ) -> Iterator[_Event]:
-    """All events of one output item."""
     item = _item(part, stamp, index, full=True)
     where = {"output_index": index}
     added = _item(part, stamp, index, full=False)
@@ -469,7 +467,6 @@ def _part_events(
 
 
 def _text_events(text: str, here: dict[str, Any], size: int) -> Iterator[_Event]:
-    """The events of a message's text."""
     place = {**here, "content_index": 0}
     yield {"type": "response.content_part.added", **place, "part": _text_part("")}, False
     for piece in slices(text, size):
@@ -479,7 +476,6 @@ def _text_events(text: str, here: dict[str, Any], size: int) -> Iterator[_Event]
 
 
 def _thought_events(text: str, here: dict[str, Any], size: int) -> Iterator[_Event]:
-    """The events of a reasoning summary."""
     place = {**here, "summary_index": 0}
     part = {"type": "summary_text", "text": text}
     empty = {"type": "summary_text", "text": ""}
@@ -493,7 +489,6 @@ def _thought_events(text: str, here: dict[str, Any], size: int) -> Iterator[_Eve
 def _argument_events(
     name: str, field: str, text: str, here: dict[str, Any], size: int
 ) -> Iterator[_Event]:
-    """The events of a tool call's arguments or free input."""
     for piece in slices(text, size):
         yield {"type": f"{name}.delta", **here, "delta": piece}, True
     yield {"type": f"{name}.done", **here, field: text}, False

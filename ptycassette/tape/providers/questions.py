@@ -86,7 +86,7 @@ _OPTIONS = {
     "frequency_penalty": ("frequencyPenalty",),
     "presence_penalty": ("presencePenalty",),
 }
-"""Options that the APIs name in different ways; the first name is that of telemetry."""
+"""Options with different names in the APIs; the first name is that of telemetry."""
 _CONFIG = ("generationConfig", "generation_config")
 
 
@@ -183,7 +183,7 @@ def _result(result: ToolResult, waiting: deque[tuple[int, str, str]]) -> dict[st
         number = named[0][0]
         waiting.remove(named[0])
     value = decoded_json(result.text)
-    if isinstance(value, dict | list):  # it may be spelt in another way
+    if isinstance(value, dict | list):  # it may have another spelling
         text = msgspec.json.encode(value, order="deterministic").decode()
     else:
         text = result.text

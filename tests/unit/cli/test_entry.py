@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 import pytest
 
 from ptycassette import __version__
 from ptycassette.cli import entry
+from ptycassette.cli._rec_plan import LimitArguments, RecArguments
 from tests.unreadable import unreadable
 
 Run = Callable[..., Any]
@@ -61,7 +63,7 @@ _LOOKS_AT_PACKAGES = pytest.mark.skipif(
     [
         "cat CLOSED",
         "check CLOSED/x.yaml",
-        "cut CLOSED --exchanges 1 -o new.cassette",
+        "edit cut CLOSED --exchanges 1 -o new.cassette",
         "demo --keep CLOSED/x",
         "diff CLOSED CLOSED",
         "doctor --drift CLOSED",
@@ -241,3 +243,33 @@ def test_a_recording_with_all_streams_closed_is_one(tmp_path: Path) -> None:
 
     assert ended.returncode == 0
     assert (tmp_path / "c" / "output.raw").read_bytes() == b"hi\r\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "struct"),
+    [
+        ("rec", ["c.cassette", "--", "true"], RecArguments),
+        (
+            "rec",
+            ["--size", "100x30", "-i", "1:30", "--env", "A=1", "--tape", "--max-usd", "1",
+             "--forbid", "k", "--retries", "2", "--durability", "disk", "c", "--", "true"],
+            RecArguments,
+        ),
+        ("fork", ["--tail", "live", "--max-tokens", "5", "--yes", "c.cassette"], LimitArguments),
+        ("blame", ["--tail", "live", "--approval", "f", "c.cassette"], LimitArguments),
+    ],
+)  # fmt: skip
+def test_options_have_the_types_that_are_promised(
+    name: str, words: list[str], struct: type[msgspec.Struct]
+) -> None:
+    """Each parameter of ``rec`` is a field, and its value has the type of the field."""
+    command = entry.cli.get_command(click.Context(entry.cli), name)
+    assert command is not None
+    given = command.make_context(name, words).params
+    fields = {field.name for field in msgspec.structs.fields(struct)} - {"streams"}
+
+    assert fields <= set(given)
+    if name == "rec":
+        assert set(given) == fields | {"cassette", "argv"}
+    taken = {field: given[field] for field in fields}
+    assert msgspec.convert(taken, struct) == struct(**taken)

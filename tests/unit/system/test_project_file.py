@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
+from ptycassette import use
 from ptycassette.cassette.timeline.match import Strategy
 from ptycassette.errors import UsageError
+from ptycassette.model.records import Output, Typed
 from ptycassette.model.screen import Size
 from ptycassette.replaying.io.modes import RUN_MODES as REPLAY_MODES
 from ptycassette.system.files import plain_file, project_file
 from ptycassette.system.files.project_file import KEYS, MODES, STRATEGIES, Project, find_project
+from ptycassette.testing import write_cassette
 
 ALL = """
 size = "100x30"
@@ -67,6 +71,26 @@ def test_the_same_in_pyproject(home: Path) -> None:
 
     found = find_project(home)
     assert (found.mode, found.scrub) == ("auto", {"volatile": True})
+
+
+def test_a_file_is_parsed_again_only_when_it_was_changed(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block of ``use_tape`` reads it three times, and there may be one in each test."""
+    parsed: list[str] = []
+
+    def parse(text: str) -> dict[str, Any]:
+        parsed.append(text)
+        return tomllib.loads(text)
+
+    monkeypatch.setattr(project_file, "parse_toml", parse)
+    project_file._parsed.cache_clear()
+    texts = ['mode = "live"', 'mode = "auto"']
+    for text in texts:
+        (home / "ptycassette.toml").write_text(text)
+        assert {find_project(home).mode for _ in range(3)} == {text[8:12]}
+
+    assert parsed == texts
 
 
 def test_the_nearest_file_counts(home: Path) -> None:
@@ -132,6 +156,11 @@ def test_a_file_of_another_user_above_does_not_count(
         ("idle_limit = nan", "idle_limit is nan"),
         ('compare = "alike"', "compare is 'alike', and must be one of exact, prompt"),
         ("scrub = 5", "scrub is 5, and must be a table"),
+        ("seal = 5", "seal is 5, and must be a table"),
+        ("seal = {required = 'yes'}", "seal.required is 'yes', and must be true or false"),
+        ("seal = {trust = 5}", "seal.trust is 5, and must be a file"),
+        ("seal = {trsut = 'x'}", "seal.trsut is not a key of the project file"),
+        ("seal = {trsut = 'x'}", "did you mean trust[?] allowed: required, trust"),
         ("mood = 1", "mood is not a key of the project file"),
         ("mood = 1", "did you mean mode[?] allowed: size, mode, library, idle_limit, compare"),
         ("mode = ", "not TOML"),
@@ -166,3 +195,43 @@ def test_a_file_that_is_not_there_costs_no_look_at_its_neighbours(
     monkeypatch.setattr("ptycassette.system.files.near_names.did_you_mean", pytest.fail)
 
     assert find_project(home) == Project(where=None)
+
+
+def test_a_process_reads_a_file_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From every folder below it, too. A file that has changed is read again."""
+    path = home / "ptycassette.toml"
+    (home / "inner").mkdir()
+    path.write_text('mode = "live"')
+    os.utime(path, (1_000, 1_000))
+    found = find_project(home)
+    with monkeypatch.context() as patch:
+        patch.setattr(project_file, "read_plain", pytest.fail)
+
+        assert find_project(home) is found
+        assert find_project(home / "inner") is found
+    path.write_text('mode = "auto"')
+    assert find_project(home).mode == "auto"
+    path.write_text('mode = "live"')
+    assert find_project(home).mode == "live"
+    path.unlink()
+    assert find_project(home).mode is None
+
+
+def test_one_command_reads_the_file_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where several parts of it ask: the mode, the comparison, the size, the seals."""
+    path = home / "ptycassette.toml"
+    path.write_text('mode = "replay"\ncompare = "exact"\nsize = "100x30"\n')
+    os.utime(path, (1_000, 1_000))
+    write_cassette(home / "c", Typed(1, b"x"), Output(2, b"y"))
+    monkeypatch.chdir(home)
+    reads: list[Path] = []
+
+    def counted(found: Path, **options: Any) -> bytes:
+        reads.append(found)
+        return plain_file.read_plain(found, **options)
+
+    monkeypatch.setattr(project_file, "read_plain", counted)
+    with use("c", argv=["true"]) as session:
+        session.send(b"x")
+
+    assert reads == [path]

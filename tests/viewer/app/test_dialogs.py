@@ -13,8 +13,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from ptycassette import CassetteError, visible
+from ptycassette import CassetteError
 from ptycassette.model.records import Output
+from ptycassette.viewing import visible
 from ptycassette_viewer.dialogs import ErrorDialog, error_text
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

@@ -13,8 +13,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher, Static
 
-from ptycassette import CassetteError, open_cassette, read_reports, reported_divergences
+from ptycassette import CassetteError, open_cassette
 from ptycassette.model.records import Output, Typed
+from ptycassette.viewing import read_reports, reported_divergences
 from ptycassette_viewer.dialogs import ErrorDialog
 from ptycassette_viewer.widgets.screen_view import Timeline
 from ptycassette_viewer.widgets.virtual_list import VirtualList

@@ -13,8 +13,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from ptycassette import fork_between
 from ptycassette.model.records import Finished, JournalEvent, Noted, Output, Typed
+from ptycassette.viewing import fork_between
 from ptycassette_viewer.app import CompareScreen, ViewerApp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

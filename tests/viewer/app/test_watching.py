@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static, Tree
 
-from ptycassette import CassetteError, JournalFollower, Size, live_journals
+from ptycassette import CassetteError, Size
 from ptycassette.model.records import (
     Finished,
     Harness,
@@ -23,6 +23,7 @@ from ptycassette.model.records import (
 )
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.testing import fixed_id
+from ptycassette.viewing import JournalFollower, live_journals
 from ptycassette_viewer.app import RecordingScreen, ViewerApp
 from ptycassette_viewer.session.source import LiveSource
 

@@ -9,9 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette import Size, exchanges
+from ptycassette import Size
 from ptycassette.model.records import JournalEvent, Noted, Output, Resized, Signalled, Typed
 from ptycassette.testing import events_of
+from ptycassette.viewing import exchanges
 from ptycassette_viewer.dialogs import Playback, clock_text
 from ptycassette_viewer.session.index import EventIndex
 from ptycassette_viewer.session.session import ExchangeCuts

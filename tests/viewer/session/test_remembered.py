@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette import Event, open_cassette
+from ptycassette import open_cassette
 from ptycassette.model.records import JournalEvent, Noted, Output, Resized, ScrubReport, Typed
 from ptycassette.model.screen import Size
+from ptycassette.viewing import Event
 from ptycassette_viewer.cache import Cache
 from ptycassette_viewer.session.index import EventIndex, IndexState
 from ptycassette_viewer.session.session import ViewerSession

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette import InputRecord, Screen, Size, default_emulator, open_cassette, save_emulator
+from ptycassette import Screen, Size, open_cassette
 from ptycassette.model.records import JournalEvent, Output, Resized, Typed
 from ptycassette.testing import manifest_of, write_cassette
+from ptycassette.viewing import InputRecord, default_emulator, save_emulator
 from ptycassette_viewer.session.session import ViewerSession
 from ptycassette_viewer.session.source import CassetteSource
 from tests.examples import examples

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette import Size, TerminalSignal, open_cassette, terminal_signals, visible
+from ptycassette import Size, open_cassette
 from ptycassette.model.records import JournalEvent, Noted, Output, Resized
 from ptycassette.testing import manifest_of, write_cassette
+from ptycassette.viewing import TerminalSignal, terminal_signals, visible
 from ptycassette_viewer.panels.lists import AllRows, SignalRows
 from ptycassette_viewer.session.session import ROUTINE, Signals, ViewerSession, signal_text
 from ptycassette_viewer.session.source import CassetteSource

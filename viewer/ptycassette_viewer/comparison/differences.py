@@ -14,7 +14,8 @@ from itertools import zip_longest
 
 import msgspec
 
-from ptycassette import Cursor, Screen, Size, cells_of_row, visible
+from ptycassette import Screen, Size
+from ptycassette.viewing import Cursor, cells_of_row, visible
 from ptycassette_viewer.session.session import Head, ViewerSession
 
 # Matching times of two recordings, and differing cells of two screens. Pure.

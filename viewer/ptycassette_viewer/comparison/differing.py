@@ -8,7 +8,8 @@ from typing import Any
 
 from textual.message import Message
 
-from ptycassette import CassetteError, visible
+from ptycassette import CassetteError
+from ptycassette.viewing import visible
 from ptycassette_viewer.comparison.differences import CommonRows, Difference, differences
 from ptycassette_viewer.comparison.pair import PairScreen
 from ptycassette_viewer.panels.lists import DifferencesPanel, Panel

@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Tabs
 
-from ptycassette import ForkBetween
+from ptycassette.viewing import ForkBetween
 from ptycassette_viewer.dialogs import clock_text
 from ptycassette_viewer.panels.lists import Panel
 from ptycassette_viewer.recording.finding import Finding

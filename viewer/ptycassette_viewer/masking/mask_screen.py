@@ -13,13 +13,11 @@ from textual.message import Message
 from textual.screen import Screen as TextualScreen
 from textual.widgets import Footer
 
-from ptycassette import (
-    Cassette,
-    CassetteError,
+from ptycassette import Cassette, CassetteError, Screen
+from ptycassette.viewing import (
     Cursor,
     Mask,
     Region,
-    Screen,
     mask_cassette,
     preview_mask,
     printable,

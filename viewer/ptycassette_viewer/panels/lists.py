@@ -18,9 +18,8 @@ from textual.message import Message
 from textual.widgets import Static, Tree
 from textual.widgets.tree import TreeNode
 
-from ptycassette import (
-    Cassette,
-    CassetteError,
+from ptycassette import Cassette, CassetteError
+from ptycassette.viewing import (
     ForkRecord,
     ReportedDivergence,
     ServiceEventRecord,

@@ -10,7 +10,8 @@ from typing import Any
 
 from textual.message import Message
 
-from ptycassette import CassetteError, printable
+from ptycassette import CassetteError
+from ptycassette.viewing import printable
 from ptycassette_viewer.dialogs import AskDialog
 from ptycassette_viewer.recording.playhead import PlayheadScreen
 from ptycassette_viewer.search import Hit, Pattern, Search, compiled, parsed

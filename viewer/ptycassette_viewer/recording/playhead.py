@@ -16,15 +16,8 @@ from textual.screen import Screen as TextualScreen
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Footer, Tab, Tabs
 
-from ptycassette import (
-    Cassette,
-    CassetteError,
-    ReportedDivergence,
-    fork_of,
-    printable,
-    render_text,
-    visible,
-)
+from ptycassette import Cassette, CassetteError
+from ptycassette.viewing import ReportedDivergence, fork_of, printable, render_text, visible
 from ptycassette_viewer.annotations import Annotations, LiveNotes, Note
 from ptycassette_viewer.dialogs import (
     AskDialog,

@@ -15,7 +15,8 @@ from typing import Literal, Self, get_args
 
 import msgspec
 
-from ptycassette import CassetteError, Event, InputRecord, OutputRecord, Size
+from ptycassette import CassetteError, Size
+from ptycassette.viewing import Event, InputRecord, OutputRecord
 
 Kind = Literal["output", "input", "resize", "signal", "answer", "frame", "service-event", "final"]
 """``answer`` is what the terminal itself said to a query; ``input`` is what anybody else typed."""

@@ -25,16 +25,14 @@ from typing import Protocol, Self
 
 import msgspec
 
-from ptycassette import (
-    CassetteError,
+from ptycassette import CassetteError, Screen, __version__
+from ptycassette.viewing import (
     Event,
     ExchangeCutter,
     FinalRecord,
     InputRecord,
     PyteEmulator,
-    Screen,
     ServiceEventRecord,
-    __version__,
     default_emulator,
     load_emulator,
     printable,

@@ -14,15 +14,13 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ptycassette import (
-    Cassette,
-    CassetteError,
+from ptycassette import Cassette, CassetteError, Size
+from ptycassette.viewing import (
     Event,
     FrameRecord,
     JournalFollower,
     ServiceEventRecord,
     SessionMeta,
-    Size,
     streams_of,
 )
 

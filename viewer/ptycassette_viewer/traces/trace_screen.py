@@ -19,17 +19,8 @@ from textual.containers import Container, Vertical, VerticalScroll
 from textual.screen import Screen as TextualScreen
 from textual.widgets import ContentSwitcher, DataTable, Footer, Static, Tab, Tabs
 
-from ptycassette import (
-    CassetteError,
-    Cursor,
-    ReportedDivergence,
-    Screen,
-    Size,
-    StyleRun,
-    printable,
-    visible,
-)
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette import CassetteError, Screen, Size
+from ptycassette.viewing import Cursor, ReportedDivergence, StyleRun, printable, read_plain, visible
 from ptycassette_viewer.comparison.differences import differing_cells
 from ptycassette_viewer.dialogs import HelpScreen, LeaveDialog, age_text, clock_text
 from ptycassette_viewer.kinds import KIND_STYLES

@@ -26,7 +26,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ptycassette import Cell, Cursor, Screen, Size, Style, StyleRun, cells_of_row
+from ptycassette import Screen, Size
+from ptycassette.viewing import Cell, Cursor, Style, StyleRun, cells_of_row
 from ptycassette_viewer.kinds import KIND_STYLES, MarkKind
 from ptycassette_viewer.search import Pattern, TooSlowError
 from ptycassette_viewer.session.index import EventIndex

@@ -80,7 +80,7 @@ from ptycassette.system.interpreter import python_command
 from ptycassette.system.network import guarded_command
 from ptycassette.system.workers import WorkerEndedError, Workers
 
-# What an oracle answers of a cassette: a word that is compared with that of the recording.
+# Ask an oracle about a cassette: its answer is a word to compare with the recording's.
 
 
 _TRUE, _FALSE = 0, 1
@@ -193,7 +193,7 @@ def _command(words: tuple[str, ...], path: Path, timeout_s: float) -> str:
     return f"status {status}"
 
 
-# The steps of a cassette: its exchanges, and what was asked of a model.
+# The steps of a cassette: its exchanges, and its questions to a model.
 
 
 _WIDTH = 60
@@ -262,7 +262,7 @@ def _answered(entry: TapeEntry) -> bool:
     return entry.answer is not None and entry.answer.status == _OK
 
 
-# One run of a blame, in a process of its own: a fork, and what the oracle says of its child.
+# One run of a blame, in a process of its own: a fork, and the oracle's answer for its child.
 
 
 _OF_ONE_RUN = (
@@ -272,11 +272,11 @@ _OF_ONE_RUN = (
     SecretLeftError,
     SessionClosedError,
 )
-"""What may go wrong in one run alone. Everything else would in every run."""
+"""Errors that may occur in one run only. All others would occur in every run."""
 
 
 _FAILS = frozenset(("AssertionError", "Failed"))
-"""How a test says that something is wrong, which is an outcome (``pytest.fail`` is the second)."""
+"""Exceptions of a failed test, which is an outcome (``pytest.fail`` raises the second)."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -306,7 +306,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 Forked = Callable[[Job, Path, ForkOptions], ForkReport]
 """Forks the parent of a job; the path is the child."""
 Said = Callable[[Oracle, Path, ForkReport], str | None]
-"""What an oracle answers of a run; None where ``answer`` knows it."""
+"""Gives an oracle's answer for a run; None if ``answer`` can give it."""
 
 
 def run_job(job: Job, forked: Forked | None = None, said: Said = lambda *_: None) -> Ran:
@@ -485,7 +485,7 @@ def blame(
         admit(cassette)
         if code is None and not options.fork.run.trusted:
             with prepared_rerun(cassette, options.fork.run, tapeless=True):
-                pass  # it refuses, and says what would be run
+                pass  # it refuses, and shows what would be run
         steps = _chosen(steps_of(cassette) if code is None else code.steps(cassette), options)
         ended = cassette.final.exit
     cells, meter = _cells(steps, options), Meter(options.budget)
@@ -509,7 +509,7 @@ def blame(
     with made as processes:
         if code is None:
             experiment = Experiment(cells, terms, recorded=_recorded_outcome(path, options))
-        else:  # what a test says of the recording is known by running it
+        else:  # a test must run to give its verdict on the recording
             first = Trial(at=cells[0].at, name="as-recorded", change=Change(kind="none"), number=1)
             ran = _run_all(processes, {first: job_of(first)}, meter, one_run)[first]
             experiment = Experiment(cells, terms, recorded=outcome_of(ran))
@@ -605,7 +605,7 @@ def _report(
     )
 
 
-# ``blame --validate``: sessions with planted causes are recorded, blamed, and counted.
+# ``blame --validate``: record sessions with planted causes, blame them, and count.
 
 
 _AGENT = Path(__file__).parent / "planted_agent.py"

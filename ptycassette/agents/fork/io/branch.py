@@ -83,7 +83,7 @@ class Branch:
             self.reached.set()
             if self._at_once:
                 self.fork()
-            else:  # whoever types makes the change, in another thread
+            else:  # the typist makes the change, in another thread
                 await asyncio.to_thread(self._proceeds.wait, 4 * self._patience_s)
             return await self._here(question, found)
         return found
@@ -157,16 +157,16 @@ class Branch:
         self._proceeds.set()
 
 
-# When the next input is typed after the change: the recorded screen is there, or nothing moves.
+# Wait for the next input after the change: until its recorded screen, or until all is quiet.
 
 
 QUIET_MS = 700
-"""How long nothing moves before an input is typed whose recorded screen does not come: longer than
-the pauses between the pieces of a local provider's answers; while a question is open, the program
-is not quiet at all."""
+"""How long the program must be quiet before an input is typed without its recorded screen: longer
+than the pauses between the pieces of a local provider's answers. While a question is open, the
+program never counts as quiet."""
 _LONG_QUIET_MS = 3000
-"""The same where a question was asked at this place in the recording, and has not been yet: a real
-CLI computes for more than a second before it asks."""
+"""The same while a recorded question is still expected at this place: a real CLI computes for more
+than a second before it asks."""
 _LOOKS_US = 100_000
 
 

@@ -133,7 +133,6 @@ class _Forked:
         )
 
     def run(self, target: Path, notes: TapeNotes | None, clock: MonotonicClock) -> ForkReport:
-        """Record the child."""
         prepared, options = self._prepared, self._options
         profile = prepared.profile
         judge = ScreenJudge(options.run.normalise, profile.screens.volatile if profile else ())
@@ -219,7 +218,7 @@ class _Forked:
         tape, profile = self._cassette.tape(), self._prepared.profile
         facts = tape_facts(self._cassette.manifest)
         rules = load_matching_rules((profile.name,) if profile else (), tape=facts)
-        # Of the whole tape, because names are numbered over all of it.
+        # For the whole tape, because names are numbered over all of it.
         matcher = Matcher(
             list(tape),
             rules,
@@ -333,7 +332,7 @@ def run_with_fault(spec: FaultSpec, met: Callable[[], None]) -> RunOf:
             branch = Branch(prepared.desk, cut, patience_s=options.patience_s, at_once=True)
             server.answers = branch.answer
             behind = BehindTheFault(branch)
-            # Of which input an answer is, says nothing where a driver may type it again.
+            # The input of an answer does not matter if a driver may type it again.
             branch.tail = HeldTail(behind, exchanges, Gates([]))
 
             async def struck(question: Question, recorded: Hit) -> Hit | Miss:

@@ -27,7 +27,7 @@ from ptycassette.tape.providers.openai_responses import asks
 from ptycassette.tape.providers.questions import question_model
 
 _WAIT_S = 2.0
-"""For the input whose answer it may be: a question can come before its input counts as sent."""
+"""The wait for the input of an answer: a question can come before its input counts as sent."""
 _POLL_S = 0.05
 _COUNTS = ("/count_tokens", ":countTokens")
 

@@ -126,7 +126,6 @@ class LiveTail(Closing):
         return await self._http(question)
 
     async def _message(self, question: Question) -> Hit | Miss:
-        """The answer to a message over a WebSocket."""
         opening = self._handshakes.get(question.within)
         if not asks(question.body):
             return made_hit(question, HTTPStatus.OK, (), ())

@@ -50,7 +50,7 @@ def _read(paths: Iterable[Path]) -> Iterable[Descent]:
     for path in paths:
         try:
             yield _descent(path)
-        except CassetteError:  # ``ls`` says what is wrong with it
+        except CassetteError:  # ``ls`` reports its faults
             continue
 
 
@@ -90,7 +90,7 @@ def fork_between(first: Path, second: Path) -> ForkBetween | None:
                 return None if mark is None else ForkBetween(mark.t_us, origin)
         with open_cassette(parent, check="manifest", allow_unscrubbed=True) as cassette:
             entries = [one.entry for one in cassette.tape()] if cassette.has_tape else []
-            with suppress(NotFoundError, UsageError):  # what a cassette says may be anything
+            with suppress(NotFoundError, UsageError):  # a cassette may contain any value
                 cut = cut_at(ForkPlace.parse(origin.at), cassette.events(), entries)
                 return ForkBetween(cut.last_us, origin)
     return None

@@ -35,7 +35,7 @@ from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question
 
-# What a fork's server passed to the program and got from it, noted as a recorder's proxy does.
+# Note the traffic between a fork's server and the program, as a recorder's proxy does.
 
 
 _PIECE_BYTES = 1 << 20
@@ -263,18 +263,15 @@ class _NotedResponse(web.StreamResponse):
         self._notes, self._number, self._rest = notes, number, rest
 
     async def prepare(self, request: web.BaseRequest) -> Any:
-        """Send the head."""
         self._notes.answer(self._number, self.status, tuple(self.headers.items()))
         return await super().prepare(request)
 
     async def write(self, data: Any) -> None:
-        """Send a piece."""
         await self._rest(self._number)
         self._notes.data(self._number, bytes(data))
         await super().write(data)
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Send the end."""
         self._notes.ended(self._number, "complete")
         await super().write_eof(data)
 
@@ -287,19 +284,16 @@ class _NotedSocket(web.WebSocketResponse):
         self._notes, self._number, self._rest = notes, number, rest
 
     async def prepare(self, request: web.BaseRequest) -> Any:
-        """Open it."""
         opened = await super().prepare(request)  # which decides on its headers
         self._notes.answer(self._number, self.status, tuple(self.headers.items()))
         return opened
 
     async def send_str(self, data: str, compress: int | None = None) -> None:
-        """Send a text."""
         await self._rest(self._number)
         self._notes.message(self._number, data.encode(), provider=True, binary=False)
         await super().send_str(data, compress)
 
     async def send_bytes(self, data: Any, compress: int | None = None) -> None:
-        """Send bytes."""
         await self._rest(self._number)
         self._notes.message(self._number, bytes(data), provider=True, binary=True)
         await super().send_bytes(data, compress)

@@ -142,7 +142,6 @@ def _anthropic(limits: AnthropicLimits, now_s: int) -> dict[str, str]:
 
 
 def _codex(limits: CodexLimits, now_s: int) -> dict[str, str]:
-    """The headers that Codex reads."""
     headers: dict[str, str] = {}
     if limits.plan_type is not None:
         headers["x-codex-plan-type"] = limits.plan_type
@@ -208,7 +207,7 @@ def codex_event(limits: RateLimits, now_s: int) -> dict[str, Any] | None:
 
 
 _UNROUTED = "NO_CONSTRAINT"
-"""No other origin than the one that was asked."""
+"""Only the origin that was asked."""
 
 
 def account(account_id: str, plan_type: str) -> dict[str, Any]:

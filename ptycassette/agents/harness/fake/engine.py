@@ -141,7 +141,7 @@ def _oldest_open(calls: deque[str], answered: set[str]) -> str:
     return calls[0] if calls else ""
 
 
-# Finds the API and the operation for a method and a path.
+# Find the API and the operation for a method and a path.
 
 
 OperationName = Literal["hello", "generate", "count", "models", "model", "account", "usage"]
@@ -204,7 +204,6 @@ def find_operation(request: HttpRequest) -> Operation:
 
 
 def _owner_of_v1(request: HttpRequest) -> Api:
-    """The API of a request to ``/v1/models``."""
     if "anthropic-version" in request.headers:
         return "anthropic"
     return "gemini" if "x-goog-api-key" in request.headers else "responses"
@@ -323,7 +322,6 @@ class FakeProvider:
             return plans.socket_error(failure, {}, entry)
 
     def _route(self, request: HttpRequest) -> Route | None:
-        """The scripted route of a request."""
         for route in self._script.routes:
             if (route.method, route.path) == (request.method, request.path):
                 return route
@@ -337,7 +335,6 @@ class FakeProvider:
     def _operate(
         self, api: Api, operation: Operation, request: HttpRequest, sent: Body, entry: _Entry
     ) -> PlannedAnswer:
-        """Plan one of the known operations."""
         if operation.name in {"models", "model"}:
             return self._models(api, operation, entry)
         if operation.name in {"account", "usage"}:
@@ -436,13 +433,11 @@ class FakeProvider:
         return exchange
 
     def _stamp(self) -> Stamp:
-        """The identity of the next answer."""
         return Stamp(next(self._stamps), int(self._clock.wall().timestamp()))
 
     def _generate(
         self, ask: Ask, entry: _Entry, *, framing: openai_responses.Framing, websocket: bool
     ) -> tuple[PlannedAnswer, Stamp, Answer | None]:
-        """Choose a reply and plan it."""
         name, reply = self._replies.pick(ask)
         entry["reply"] = name
         stamp = self._stamp()
@@ -519,7 +514,6 @@ def _in_one_piece(
 def _failed(
     ask: Ask, reply: Reply, headers: dict[str, str], entry: _Entry, pace: Pace, *, websocket: bool
 ) -> PlannedAnswer:
-    """A scripted failure instead of an answer."""
     failure = reply.error
     if failure is None:
         return plans.dropped(entry, delay_ms=pace.first_ms)

@@ -243,7 +243,7 @@ _NAMES = _names(
 )
 
 
-# Chooses the scripted reply for a request, and makes the answer.
+# Choose the scripted reply for a request, and make the answer.
 
 
 _RESULT_PREVIEW = 60
@@ -367,7 +367,7 @@ def _usage(reply: Reply, ask: Ask, said: tuple[Text | Thought | Call, ...]) -> U
     )
 
 
-# What goes in and out of the fake provider: requests, planned answers, log entries.
+# The data of the fake provider: requests, planned answers, log entries.
 
 
 Ending = Literal["complete", "disconnect"]
@@ -447,7 +447,7 @@ def _is_withheld(header: str) -> bool:
     return header in _ACCOUNT_HEADERS or (secret_name(header) and header not in _HARMLESS_HEADERS)
 
 
-# Encodes planned answers, by the wire module of each API.
+# Encode planned answers with the module of each API.
 
 
 _ERRORS = {
@@ -525,7 +525,6 @@ def _pieces(
 def _stream_error(
     failure: Failure, ask: Ask, stamp: Stamp, framing: openai_responses.Framing
 ) -> Piece:
-    """The error that breaks a stream off."""
     match ask.api:
         case "anthropic":
             return anthropic.stream_error(failure.status, failure.message, failure.kind)
@@ -549,7 +548,7 @@ def _paced(pieces: Iterable[Piece], pace: Pace) -> Iterable[AnswerPart]:
 
 
 MAX_BODY_BYTES = 16 << 20
-"""Of a body, unpacked, and of a WebSocket message. Agents send a tenth of it."""
+"""The limit for an unpacked body and a WebSocket message. Agents send a tenth of it."""
 MAX_VALUES = 100_000
 MAX_DEPTH = 64
 _RAW_DEFLATE, _ANY_HEADER = -zlib.MAX_WBITS, zlib.MAX_WBITS | 32
@@ -638,7 +637,7 @@ def _too_deep() -> WireError:
     return WireError(f"the body nests deeper than {MAX_DEPTH} levels")
 
 
-# Checks the keys of clients. The log has numbers in place of keys.
+# Check the keys of clients. The log has numbers instead of keys.
 
 
 class NotLetInError(Exception):

@@ -68,7 +68,7 @@ from ptycassette.tape.routing import host_and_port, known_providers
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.version import __version__
 
-# Which models there are today: the harness's own probe says it, or the provider's list.
+# Find today's models: through the harness's own probe, or the provider's list.
 
 
 _LOCAL = {"127.0.0.1", "localhost", "::1"}
@@ -321,7 +321,7 @@ def _of_cassette(cassette: Cassette) -> Surroundings:
         found = msgspec.structs.replace(found, **_traffic(cassette))
     code = _of_code(cassette)
     if code is not None:
-        # The format wants a terminal; code has none, so that of this machine says nothing of it.
+        # The format requires a terminal; code has none, so this machine's terminal does not matter.
         found = msgspec.structs.replace(
             found, version=_python(code.get("python")), term=None, size=None, emulator=None
         )
@@ -363,10 +363,10 @@ def _of_machine(cassette: Cassette, recorded: Surroundings, *, versions: bool) -
         modes=_names(able.get("permission_modes")),
         features=_names(able.get("features")),
         platform=f"{system()} {architecture(platform.machine())}",
-        # A recording has the terminal type of its recorder, whatever that of this terminal is.
+        # A recording has the terminal type of its recorder; this terminal's type does not matter.
         term=_RECORDERS_TERM,
         locale=locale_of(os.environ),
-        # Where nobody chose one, it is the recorder's, today as then.
+        # Without a choice it is the recorder's, today as then.
         size=recorded.size
         if recorded.size in unchosen
         else f"{columns}x{rows}"

@@ -100,7 +100,7 @@ def _folder(asked: str, target: Path, beside: Path) -> Path:
         template = beside / asked
         _refuse_links(template)
         copy_tree(template, target)
-        with suppress(OSError):  # some file systems change no modes; it is in a private folder
+        with suppress(OSError):  # some file systems cannot change modes; it is in a private folder
             target.chmod(0o700)
     except OSError as failed:
         raise StorageError(f"cannot be made: {failed.strerror}", where=str(target)) from failed

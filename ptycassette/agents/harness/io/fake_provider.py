@@ -56,9 +56,9 @@ from ptycassette.tape.providers.neutral import WireError
 
 _WITHHELD = "(withheld: it could not be scrubbed)"
 _FREE_TEXT = ("body", "path", "query", "headers", "problem", "unknown_fields")
-"""What of an entry a client can put words into."""
+"""The fields of an entry that may contain a client's words."""
 MAX_LOGGED_BYTES = 400_000
-"""Of a request and its body: clients wait for its scrubbing, up to 2.5 s for a megabyte."""
+"""The limit for a request and its body: clients wait for its scrubbing, up to 2.5 s per MB."""
 _SHORTEST = 8
 """Shorter keys are words such as ``test``, which would be removed from everything."""
 
@@ -106,7 +106,7 @@ class RequestLog:
         """Record a request that is over.
 
         Args:
-            exchange: what was planned.
+            exchange: the planned answer.
             began_us: when the request had arrived.
             sent: bytes of the body that were written to the connection.
             outcome: ``complete``, ``disconnect`` (as planned) or ``client-gone``.
@@ -150,7 +150,7 @@ class _ScrubbedLines:
         )
         self._learnt: set[str] = set()
         self._lines: list[tuple[int, int]] = []
-        """Offset and length of each line that is ours."""
+        """Offset and length of each of our lines."""
         self._fd, self._seekable = _opened(path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="fake-provider-log")
 
@@ -197,7 +197,7 @@ class _ScrubbedLines:
             self._take_back(written)
             self._refused(refused)
             return
-        if self._seekable:  # appended, so the position is behind it, whoever else appends
+        if self._seekable:  # appended, so the position is after it, even if other processes append
             self._lines.append((os.lseek(self._fd, 0, os.SEEK_CUR) - len(line), len(line)))
 
     def _take_back(self, written: int) -> None:
@@ -215,7 +215,7 @@ class _ScrubbedLines:
             entry = {**entry, "body": f"(left out: {len(raw)} bytes)"}
             raw = msgspec.json.encode(entry)
         # As traffic first: values are found by the names of their keys, and from then on
-        # everywhere. Then string by string, where placeholders say what was removed.
+        # everywhere. Then string by string, with placeholders for removed text.
         if self._scrubber.traffic([raw]) == [raw]:
             return raw
         named = msgspec.json.encode(self._scrubber.value(entry, channel="provider"))
@@ -226,10 +226,10 @@ class _ScrubbedLines:
         """Mask secrets that were learnt after their lines were written."""
         if not self._lines:
             return
-        fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)  # a write of an appending one moves
+        fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)  # writes to an appending one move
         try:
             if not os.path.sameopenfile(fd, self._fd):
-                return  # it was put away meanwhile, and another file has its name
+                return  # it was moved meanwhile, and another file has its name
             for offset, length in self._lines:
                 line = os.pread(fd, length, offset)
                 again = self._clean_in_place(line)
@@ -247,7 +247,6 @@ class _ScrubbedLines:
         return (entry if len(entry) < len(line) else b"{}").ljust(len(line) - 1) + b"\n"
 
     def _refused(self, refused: OSError) -> None:
-        """Handle an error of the disk."""
         number = len(self._lines)
         counted = f"{number} whole request" + ("s" if number != 1 else "")
         whole = f"it holds {counted}; " if self._seekable else ""
@@ -468,7 +467,6 @@ class ProviderApp:
         self.app.router.add_route("*", "/{path:.*}", self._handle)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        """Handle any request."""
         asked = HttpRequest(
             method=request.method,
             path=request.path,
@@ -486,7 +484,6 @@ class ProviderApp:
         return await self._carry_out(request, self._provider.http(asked))
 
     async def _carry_out(self, request: web.Request, exchange: PlannedAnswer) -> web.StreamResponse:
-        """Carry out the plan over HTTP."""
         response = web.StreamResponse(status=exchange.status or 200, headers=exchange.headers)
         began_us = self._log.now_us()
         sent, outcome = await self._send(request, response, exchange)
@@ -559,7 +556,7 @@ class ProviderApp:
             if outcome == "disconnect":
                 _break_off(request)
         except ConnectionError:
-            pass  # the client went away; the log says so
+            pass  # the client went away; the log has that
         finally:
             await self._note(exchange, began_us=began_us, sent=sent, outcome=outcome)
         return outcome == "complete"
@@ -579,7 +576,6 @@ async def _body(request: web.Request) -> bytes:
 
 
 def _wants_websocket(request: web.Request) -> bool:
-    """Whether this is a WebSocket handshake."""
     return request.headers.get("upgrade", "").lower() == "websocket"
 
 
@@ -666,7 +662,7 @@ class FakeProviderServer:
         except StorageError as unlogged:
             if error is None:
                 raise
-            error.add_note(str(unlogged))  # the first thing that went wrong is what is raised
+            error.add_note(str(unlogged))  # the first error is raised
 
     @property
     def port(self) -> int:

@@ -37,7 +37,7 @@ from ptycassette.system.files.state_dirs import home_dir
 
 _HINT = "give the log as the CLI wrote it"
 _MAX_BYTES = 256 * 1024 * 1024
-# A row takes about 7 us if no rule is about it, else up to 20; rows of CLIs have hundreds of bytes.
+# A row takes about 7 us if no rule matches it, else up to 20; rows of CLIs have hundreds of bytes.
 _MAX_SHORT_ROWS, _ROW_BYTES = 50_000, 50
 _MAX_SHORT_MATCHES, _MATCH_CHARS = 20_000, 250
 _QUERY_S, _BYTES_A_SECOND = 0.5, 50_000_000
@@ -148,7 +148,6 @@ def _merged(one: LogFacts, two: LogFacts) -> LogFacts:
 
 
 def _rows(source: LogSource, path: Path) -> Iterator[Any]:
-    """The rows of one log."""
     try:
         match source.format:
             case "json":
@@ -255,7 +254,7 @@ def _query(path: Path, query: str) -> Iterator[dict[str, Any]]:
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _ROWS_BYTES + size)
         database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         database.execute("pragma trusted_schema = off")
-        database.execute("pragma temp_store = file")  # what is sorted may be as large as the tables
+        database.execute("pragma temp_store = file")  # sorted data may be as large as the tables
         try:
             _refuse_made_up(database, query, path)
             for row in _rows_of(database.execute(query), size, path):
@@ -400,7 +399,6 @@ def reader_for(
 
 
 def _final(facts: LogFacts) -> dict[str, Any]:
-    """The fields of the final record."""
     return {
         "usage": facts.usage,
         "cost_usd": facts.cost_usd,

@@ -253,9 +253,8 @@ def placed_run(
 
 @owned_context
 def _place(profile: Profile, plan: _Plan) -> Iterator[RunPlace]:
-    """The folders of a run."""
     if plan.binary is None:
-        _program(profile)  # complain before anything is made
+        _program(profile)  # report errors before anything is made
     with run_place(plan.root, cwd=plan.cwd, files=plan.files, keep=plan.keep) as place:
         yield place
 
@@ -295,7 +294,6 @@ def _furnished(
 
 
 def _program(profile: Profile) -> str:
-    """The path of the CLI's program."""
     if not profile.binaries:
         raise UsageError(
             f"the profile {profile.name!r} names no program", hint="name the program: -- ARGV"
@@ -348,7 +346,7 @@ def write_home(prepared: PreparedRun, *, home: Path, cwd: Path | None) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(file.text)
-            with suppress(OSError):  # some file systems change no modes
+            with suppress(OSError):  # some file systems cannot change modes
                 path.chmod(0o600)
         except OSError as failed:
             raise StorageError(f"cannot be written: {failed.strerror}", where=str(path)) from failed
@@ -363,12 +361,12 @@ def _bring_own_files(home: Path) -> None:
                 shutil.copytree(own, own_folder(kind, {"HOME": str(home)}), dirs_exist_ok=True)
 
 
-# Holds a profile against the program that is installed: which of its rows no longer hold.
+# Check a profile against the installed program: find rows that no longer hold.
 
 
 _READY_S, _ANSWER_S, _END_S, _ONESHOT_S = 60.0, 60.0, 20.0, 120.0
 _PACE = "[pace]\nfirst_ms = 1000\neach_ms = 50\n"
-"""So slow that a busy screen is seen."""
+"""Slow enough that a busy screen is visible."""
 _PROMPT = "Say hello."
 _LINES_SHOWN, _ROWS_SHOWN = 3, 100
 _MOST_BYTES = 1 << 20

@@ -47,7 +47,7 @@ from ptycassette.system.files.locks import held_folder
 from ptycassette.system.files.state_dirs import journal_dirs, known_state_dirs
 from ptycassette.terminal.emulator import available_backends, backend, default_emulator
 
-# Performs the steps of a probe or a drive in a live session.
+# Perform the steps of a probe or a drive in a live session.
 
 
 DEFAULT_TIMEOUT_S = 60.0
@@ -72,7 +72,6 @@ class Settled:
 
 
 def _description(predicate: ScreenPredicate) -> str:
-    """A predicate in words."""
     parts = [f"the text {text!r}" for text in predicate.contains]
     parts += [f"no text {text!r}" for text in predicate.absent]
     parts += [f"a match of '{predicate.regex}'"] if predicate.regex else []
@@ -205,7 +204,6 @@ def probe_live(
 
 @contextmanager
 def _folder(probe: Probe, cwd: Path | None) -> Iterator[Path | None]:
-    """The folder in which the CLI starts."""
     if cwd is not None or probe.folder == "here":
         yield cwd
         return
@@ -314,7 +312,7 @@ def probe_cassette(
             screen = screen_of(frame)
             while (step := run.step) is not None:
                 if step.wait is None:
-                    run.acted()  # the recording has what came of it
+                    run.acted()  # the recording has the result
                 elif not run.look(screen):
                     break
         while (step := run.step) is not None and step.wait is None:
@@ -351,12 +349,11 @@ def _refuses(result: ProbeResult) -> bool:
 
 
 def _moment(text: str) -> datetime:
-    """A time of RFC 3339."""
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-# Inspects the machine: what ptycassette needs, what it can use, journals left behind.
+# Inspect the machine: requirements, optional features, abandoned journals.
 
 
 Status = Literal["ok", "warn", "fail"]

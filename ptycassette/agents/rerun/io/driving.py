@@ -80,11 +80,11 @@ from ptycassette.system.pty.driver_signals import DriverSignals, hand_over_termi
 from ptycassette.system.pty.terminal import exit_status
 from ptycassette.tape.draws import DrawnValues, draw_differences, drawn_in
 
-# Types what was typed in a recording, each input when the screen is where it was then.
+# Type the recorded inputs, each when its recorded screen has appeared.
 
 
 PAUSE_S = 0.5
-"""Between a screen and the input that was typed on it, or as much as there was in the recording.
+"""The longest pause between a screen and the input for it; a shorter recorded pause is kept.
 Gemini CLI takes an Enter within 30 to 40 ms of a paste for a part of it (so do others, see
 ``SUBMIT_PAUSE_S``), by a timer that is late on a busy machine: 0.1 s was too short there."""
 
@@ -161,7 +161,7 @@ def _send(session: Session, record: InputRecord) -> None:
                 session.send(record.bytes)
 
 
-# Which version the program is now: read from its package, else asked under the guard of the run.
+# The program's present version: from its package, or asked under the guard of the run.
 
 
 _TIMEOUT_S = 10.0
@@ -239,7 +239,7 @@ def _question(place: RerunPlace) -> _Question | str | None:
     return _Question(argv, own, home, Guard() if place.network else None)
 
 
-# One new run of the real program: the recorded inputs typed by screen, the tape as its provider.
+# One new run of the real program: type the recorded inputs by screen, with the tape as provider.
 
 
 class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -330,7 +330,7 @@ def _program_end(session: Session, patience_s: float) -> str:
     return ""
 
 
-# ``rerun``: the real program, offline, held against its recording.
+# ``rerun``: run the real program offline, and compare it with its recording.
 
 
 def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
@@ -458,7 +458,7 @@ def _report(
         changes=tuple(
             ScreenChange(number=number, expected=tuple(old), got=tuple(new))
             for number, old, new in pairs
-            # It was seen when the input was sent; what was painted in between is of no account.
+            # It was compared when the input was sent; output in between does not matter.
             if number not in ran.met and not judge.same(old, new, names)
         ),
         expected_exit=cassette.final.exit,
@@ -495,12 +495,12 @@ def _screens(
 
 
 _LOOK_S = 0.5
-"""How often one looks whether the terminal is still there."""
+"""How often to check that the terminal still exists."""
 _GRACE_S = 3.0
 """How long a program has to end after each signal, once its terminal is gone."""
 
 Proof = Callable[[ExitStatus | None], RerunReport]
-"""What the tape proves of a run, asked for with the end of the program."""
+"""Makes the proof of a run from its tape, given the end of the program."""
 
 
 class RunOf(Protocol):

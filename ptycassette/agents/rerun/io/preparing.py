@@ -61,7 +61,7 @@ from ptycassette.tape.io.running_proxy import base_url_variables, point_at_provi
 from ptycassette.tape.providers.answers import called_tools
 from ptycassette.tape.routing import known_providers
 
-# Where the program of a rerun finds its provider: the tape's server, pointed at as recorded.
+# Point the program of a rerun at its provider: the tape's server, in the recorded way.
 
 
 _MADE_UP_KEY = "0" * 40
@@ -151,7 +151,7 @@ def tape_server(
             yield server, str(ca_file)
 
 
-# The clock of a program, set back to a moment by libfaketime, where that is installed.
+# Set a program's clock back to a moment with libfaketime, if that is installed.
 
 
 _PLACES = (
@@ -193,7 +193,7 @@ def clock_pin(program: str, moment: datetime, *, path: str | None = None) -> Clo
         "LD_PRELOAD": str(library),
         "FAKETIME": f"@{moment.timestamp():.0f}",
         "FAKETIME_FMT": "%s",
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",  # what waits with it would wait for ever
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",  # a wait that uses it would never end
         "FAKETIME_NO_CACHE": "1",
     }
     return ClockPin(environment, f"starts at {moment.isoformat()} (libfaketime)")
@@ -234,14 +234,14 @@ def _is_dynamic(head: bytes) -> bool:
     return any(int.from_bytes(one, "little") == _PT_INTERP for one in types)
 
 
-# Where a program runs again: a temporary home, the tape as provider, a guard of the network.
+# The place in which a program runs again: a temporary home, the tape, a network guard.
 
 
 NAMESPACE = "a network namespace of its own, with loopback alone"
-"""What ``Guard`` proves from inside, or the program does not start."""
+"""The properties that ``Guard`` checks from inside before the program starts."""
 PROXIES = "proxy variables that lead to a closed port"
 _DIRECT = "127.0.0.1,localhost,::1"
-_REFUSING = "http://127.0.0.1:9"  # discard: nobody listens there
+_REFUSING = "http://127.0.0.1:9"  # discard: no server listens there
 
 
 class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -561,7 +561,6 @@ def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
 
 
 def _clock(cassette: Cassette, argv: Sequence[str], options: RerunOptions) -> ClockPin:
-    """The setting of the program's clock."""
     if not options.faketime:
         return ClockPin({}, "")
     moment = datetime.fromisoformat(cassette.manifest.provenance.recorded_at)

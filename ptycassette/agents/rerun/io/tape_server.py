@@ -32,7 +32,7 @@ from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question
 from ptycassette.tape.unpacking import unpacked_body
 
-# Has a client receive at once what is sent at once: TCP_CORK (tcp(7)), where there is one.
+# Make a client receive in one piece what is sent in one: TCP_CORK (tcp(7)), if supported.
 
 
 _TCP_CORK: int | None = getattr(socket, "TCP_CORK", None)
@@ -66,12 +66,12 @@ class Cork(Closing):
 
 
 MISS_STATUS = 404
-"""Of a question that the tape does not have: clients do not repeat it, as they would a 5xx."""
+"""The status for a question that the tape does not have; unlike a 5xx, clients do not retry it."""
 _MOST_BYTES = 256 << 20
 _MASKED_TOKEN = "x" * 32
-"""What a recording has of the token in the address of the recorder's proxy."""
+"""The masked token in the address of the recorder's proxy, as in a recording."""
 _EITHER_SIDES = frozenset((None, 1000, 1001, 1005))
-"""Codes with which a client closes a WebSocket, too (RFC 6455, 7.4.1)."""
+"""Codes with which either side closes a WebSocket (RFC 6455, 7.4.1)."""
 _OF_THIS_CONNECTION = frozenset(
     ("connection", "content-encoding", "keep-alive", "sec-websocket-accept",
      "sec-websocket-extensions", "transfer-encoding", "upgrade")
@@ -346,7 +346,7 @@ class TapeServer:
 
 
 def _refused(miss: Miss) -> web.Response:
-    """In a form that the clients of all providers show to their users."""
+    """The error for a miss, in a form that the clients of all providers show to their users."""
     error = {"type": "not_found_error", "code": "not_on_the_tape", "message": miss.text()}
     body = json.dumps({"type": "error", "error": error})
     return web.Response(status=MISS_STATUS, text=body, content_type="application/json")

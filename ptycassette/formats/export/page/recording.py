@@ -770,7 +770,6 @@ def shots_at_ends(film: Film, turns: Sequence[ListedTurn]) -> Iterator[Shot]:
 def _stills(
     film: Film, found: Listing, anchor: str, still_of: dict[int, int], classes: StyleClasses
 ) -> Iterator[str]:
-    """The screens at the ends of turns."""
     rows = film.rows
     html: dict[int, str] = {}
     yield '<details class="stills" open><summary>Screens</summary>'

@@ -637,7 +637,6 @@ class Painter:
         self._begin(inks)
 
     def _begin(self, inks: Inks) -> None:
-        """Start a clean canvas with these inks."""
         self._inks = inks
         self._since = 0
         self._rows.inks = inks

@@ -42,7 +42,7 @@ class RecordedScreens:
         self._seq = 0
 
     def _read_to(self, seq: int) -> bool:
-        """Feed what comes up to ``seq``; returns whether the screen may have changed."""
+        """Feed the output up to ``seq``; return whether the screen may have changed."""
         self._seq = seq
         changed = False
         while (event := self._next) is not None and event.seq <= seq:

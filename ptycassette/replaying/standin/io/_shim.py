@@ -222,7 +222,7 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
 
 
 def _here() -> str:
-    """The current directory, for rules; empty if it was deleted: a cassette plays all the same."""
+    """The current directory, for rules; empty if it was deleted, so that a cassette still plays."""
     try:
         return str(current_dir())
     except NotFoundError:
@@ -356,7 +356,7 @@ def _rerecord(
 
 
 def _rerun(path: Path, report: str, argv: tuple[str, ...]) -> int:
-    """Run the real program, answered from the tape; what the tape proves is reported."""
+    """Run the real program, answered from the tape, and report the result."""
     # Imported here, because it loads an HTTP server, which replay does not need.
     from ptycassette.agents.rerun.io.driving import run_tape_only  # noqa: PLC0415
     from ptycassette.agents.rerun.io.options import RerunOptions  # noqa: PLC0415
@@ -394,7 +394,7 @@ def _fail(failed: CassetteError, report: str, program: str, args: Sequence[str])
     text = str(failed)
     _complain(program, text)
     result = StandinReport(result="failed", cassette=program, pid=os.getpid(), error=text)
-    with suppress(CassetteError):  # perhaps what failed is the report, or the rules of scrubbing
+    with suppress(CassetteError):  # perhaps the report failed, or the rules of scrubbing
         write_report(report, result)
         argv = concealed_words((program, *args))
         write_report(report, msgspec.structs.replace(result, argv=argv))

@@ -11,7 +11,7 @@ anything else is imported. Rules:
 - Then it hands over what it wrote, what it read, and the terminal's earlier attributes.
 """
 
-# ruff: noqa: PLC0415, PTH100, PTH116, PTH118, PTH120 - loading nothing but what is needed is the point of this file
+# ruff: noqa: PLC0415, PTH100, PTH116, PTH118, PTH120 - this file exists to load only what is needed
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ try:
 except ImportError:  # another implementation of Python
     import signal as signals
 
-TYPE_CHECKING = False  # what type checkers know by this name, without loading typing
+TYPE_CHECKING = False  # type checkers accept this name, without loading typing
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
 MANIFEST_BYTES = 1 << 20
 HEAD_BYTES = 1 << 16
-PINNED_BYTES = 16 << 20  # of files that are hashed before the first byte: about 10 ms
+PINNED_BYTES = 16 << 20  # the size of files that are hashed before the first byte: about 10 ms
 SMALL_BYTES = 256 << 10  # what Python's own SHA-256 does faster than OpenSSL's is loaded
 SMALL_OPTIONS = {"--match", "--order", "--report", "--input-timeout", "--threshold", "--name"}
-FAULT_VARIABLE = "PTYCASSETTE_FAULT"  # what goes wrong may go wrong with the first bytes
+FAULT_VARIABLE = "PTYCASSETTE_FAULT"  # an error may come with the first bytes
 SMALL_FLAGS = {"--lenient", "--ignore-size"}
 
 
@@ -67,7 +67,7 @@ def main(argv: list[str] | None = None) -> int:
         if cassette is not None and not os.environ.get(FAULT_VARIABLE):
             first_bytes(cassette, handover)
     except (OSError, ValueError, KeyError, TypeError, IndexError, StopIteration, RecursionError):
-        pass  # the real stand-in says what is wrong, with all it takes
+        pass  # the real stand-in reports the problem in full
     find_packages()
     return load_rest()(args, handover)
 

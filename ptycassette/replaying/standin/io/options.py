@@ -189,7 +189,6 @@ def parse_settings(args: Sequence[str], *, report: str = "") -> StandinSettings:
 
 
 def _converted(option: Option, value: str) -> tuple[str, object]:
-    """The field that an option sets, and its value."""
     key = option.name.removeprefix("--").replace("-", "_")
     if not option.value:
         return key, True

@@ -79,7 +79,7 @@ class UnixNewlines:
         self._held = b""
 
     def __call__(self, data: bytes) -> bytes:
-        """The next piece; a CR at its end waits for what comes behind it."""
+        """The next piece; a CR at its end waits for the byte after it."""
         data = self._held + data
         self._held = b"\r" if data.endswith(b"\r") else b""
         return data.removesuffix(self._held).replace(b"\r\n", b"\n")
@@ -105,7 +105,7 @@ def signal_of_text(text: str) -> int | None:
     short = wanted.removeprefix("sig")
     for known in signal.valid_signals():
         described = (signal.strsignal(known) or "").split(":")[0].lower()
-        named = getattr(known, "name", "").removeprefix("SIG").lower()  # real-time ones have none
+        named = getattr(known, "name", "").removeprefix("SIG").lower()  # real-time ones lack it
         if (described and wanted == described) or (named and short == named):
             return int(known)
     return None
@@ -271,7 +271,7 @@ class DriverPort:
         if self._saved is not None:
             set_raw(self.stdin)
 
-    # -- what is going on --------------------------------------------------------
+    # -- progress ----------------------------------------------------------------
 
     @property
     def gone(self) -> bool:
@@ -285,7 +285,7 @@ class DriverPort:
 
     @property
     def size(self) -> Size | None:
-        """The size of the terminal; None over pipes and where none is set."""
+        """The size of the terminal; None over pipes, or if no size is set."""
         if not self.is_terminal:
             return None
         try:
@@ -329,7 +329,6 @@ class DriverPort:
         return 2 if kinds.stderr == "terminal" else self.stdin
 
     def _fd_of(self, stream: OutputStream | None) -> int:
-        """The descriptor for a stream."""
         if stream is None:
             return self._out
         return 2 if stream == "stderr" else self.stdout
@@ -345,7 +344,7 @@ class DriverPort:
             early, self._early = self._early, b""
             yield Data(early, cooked=True)
             return
-        # select, because poll does not know terminals on every macOS.
+        # select, because poll does not support terminals on every macOS.
         listens = self._input_open and self.most_input != 0
         readers = [self._wake_read, self.stdin] if listens else [self._wake_read]
         writers = [self._pending[0][0]] if self._pending else []
@@ -410,14 +409,14 @@ class DriverPort:
                 if size is not None:
                     yield TerminalResized(size)
             elif number == signal.SIGCONT:
-                if self._saved is not None:  # a shell put its own modes back while we stood still
+                if self._saved is not None:  # a shell restored its own modes while we were stopped
                     with contextlib.suppress(termios.error):
                         set_raw(self.stdin)
             else:
                 yield SignalCame(signal_name(number))
 
     def _woken(self, number: int, frame: object) -> None:
-        """Note a stop and its end; the wake-up descriptor has the number of the signal."""
+        """Note a stop and its end. The wake-up descriptor reports the number of the signal."""
         del frame
         self._continued = number == signal.SIGCONT or (self._continued and number not in STOPPING)
 
@@ -440,7 +439,6 @@ class DriverPort:
 
 
 def _offset_of(fd: int) -> int | None:
-    """The position in a file; None for anything else."""
     try:
         return os.lseek(fd, 0, os.SEEK_CUR)
     except OSError:
@@ -621,7 +619,7 @@ def play(settings: StandinSettings, started: Started | None = None) -> int:
             _tell(report)
     except CassetteError as failed:
         report = msgspec.structs.replace(report, result="failed", error=str(failed))
-        with suppress(CassetteError):  # it may be what failed
+        with suppress(CassetteError):  # writing may be the failure
             write_report(settings.report, report)
         _complain(failed)
         return FAILED
@@ -671,7 +669,7 @@ class _Run:
         self._screens: RecordedScreens | None = None
 
     def _made_engine(self, **options: Any) -> StandinEngine:
-        """The engine, with its fault if one was asked for, whose modules few need."""
+        """The engine, with its fault if requested; few runs need the modules of faults."""
         if not _fault_text(self._settings):
             return StandinEngine(self._cassette.events(), self._inputs, **options)
         from ptycassette.replaying.io.faults import fault_in_force, faulty_engine_of  # noqa: PLC0415
@@ -683,7 +681,6 @@ class _Run:
         self._fault_met = True
 
     def report(self, report: StandinReport) -> StandinReport:
-        """Play to the end; returns the report."""
         port = self._port
         port.start(self._signals)
         try:
@@ -780,7 +777,6 @@ class _Run:
         )
 
     def _exit(self, finished: RunEnded) -> ExitStatus:
-        """The exit of the process."""
         tolerated = self._settings.lenient or not self._engine.diverged
         if tolerated and finished.complete:
             return finished.exit or ExitStatus(code=0, exited=True, signaled=False)
@@ -798,7 +794,7 @@ class _Run:
 
 
 def _fault_text(settings: StandinSettings) -> str:
-    """The fault that was asked for, as it was written."""
+    """The requested fault, as the user wrote it."""
     return settings.fault or os.environ.get("PTYCASSETTE_FAULT", "")
 
 
@@ -815,6 +811,5 @@ def _tell(report: StandinReport) -> None:
 
 
 def _complain(failed: CassetteError) -> None:
-    """Print the error on stderr, where the driver would see one of a real program."""
     for number, line in enumerate(str(failed).split("\n")):
         sys.stderr.write(f"{'  ' if number else 'ptycassette: '}{visible(line)}\r\n")

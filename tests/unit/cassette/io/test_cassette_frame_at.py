@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette import FrameRecord, open_cassette
+from ptycassette import open_cassette
 from ptycassette.cassette.io import reader as cassette_frame_at
 from ptycassette.errors import InvalidCassetteError, LimitError
 from ptycassette.model.limits import Limits
 from ptycassette.model.screen import Cursor, Size
 from ptycassette.testing import write_cassette
+from ptycassette.viewing import FrameRecord
 from tests.examples import examples
 
 

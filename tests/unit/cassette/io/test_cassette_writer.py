@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette import CassetteWriter, errors, open_cassette
+from ptycassette import errors, open_cassette
 from ptycassette.cassette.io import staging as cassette_staging
 from ptycassette.cassette.layout import GIT_ATTRIBUTES
 from ptycassette.model.limits import Limits
@@ -39,6 +39,7 @@ from ptycassette.model.records import (
 )
 from ptycassette.system.files.directory_handle import DirectoryHandle
 from ptycassette.testing import events_of, manifest_of, write_cassette
+from ptycassette.viewing import CassetteWriter
 
 V1 = Path(__file__).resolve().parents[4] / "fixtures" / "v1"
 

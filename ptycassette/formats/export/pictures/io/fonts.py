@@ -615,7 +615,6 @@ class Pieces:
         self._font = font
 
     def __iter__(self) -> Iterator[bytes]:
-        """Make it."""
         return self._pieces()
 
     @property
