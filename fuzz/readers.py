@@ -43,7 +43,6 @@ from ptycassette.agents.harness.fake.script import HttpRequest, Script
 from ptycassette.agents.harness.io.fake_provider import read_script
 from ptycassette.agents.harness.io.files import load_probe, load_profile
 from ptycassette.agents.harness.io.logs import read_log_file
-from ptycassette.agents.providers.questions import read_question
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.repair import fix_cassette, protect_from_git
 from ptycassette.cassette.io.verdict import verify_cassette
@@ -64,7 +63,7 @@ from ptycassette.replaying.io.library import STARTS_FILE, Library, StartCounts
 from ptycassette.replaying.io.shims import CONFIG_NAME, read_shim_config
 from ptycassette.replaying.standin.io.process import read_reports
 from ptycassette.scrub.io.setup import load_config
-from ptycassette.seal.bundle.transcripts import answer_of
+from ptycassette.seal.bundle.transcripts import transcript_of
 from ptycassette.seal.io.bundles import check_bundle
 from ptycassette.seal.io.key_files import read_signer, read_trust
 from ptycassette.seal.io.sealing import judged_seal
@@ -86,17 +85,16 @@ from ptycassette.tape.io.recorded_answers import load_matching_rules
 from ptycassette.tape.items import (
     AnswerBegun,
     AnswerData,
-    AnswerFacts,
     Assembler,
     ExchangeEnded,
     RequestBegun,
     RequestData,
-    question_model,
-    tool_results,
 )
 from ptycassette.tape.journal_codec import TapeEncoder, TapeHead
 from ptycassette.tape.matching.checking import check_tape
 from ptycassette.tape.matching.question import Rules
+from ptycassette.tape.providers.answers import AnswerFacts, answer_of
+from ptycassette.tape.providers.questions import question_model, read_question, tool_results
 from ptycassette.tape.retries import wait_s
 from ptycassette.tape.routing import NotServedError, Routes
 from ptycassette.tape.unpacking import unpacker_for
@@ -737,7 +735,7 @@ def _stream(path: Path) -> None:
     half = len(data) // 2
     for kind in ("text/event-stream", "application/json", None):
         made = answer_of([data[:half], data[half:]], kind)
-        made.transcript()
+        transcript_of(made)
     facts = AnswerFacts("text/event-stream")
     facts.feed(data[:half])
     facts.feed(data[half:])

@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.agents.inprocess.calls import recorded_tools
-from ptycassette.agents.providers.questions import read_question
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import ExistsError, UsageError
 from ptycassette.formats.importing.io.importer import import_file, import_of
@@ -18,6 +17,7 @@ from ptycassette.formats.importing.registry import ImportFormat, import_named
 from ptycassette.model.visible_text import visible
 from ptycassette.system.files.whole_file import write_whole
 from ptycassette.tape.matching.question import SECRET
+from ptycassette.tape.providers.questions import read_question
 
 _PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _FUNCTION = re.compile(rf"({_PATH}):({_PATH})", re.ASCII)

@@ -11,14 +11,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from ptycassette._tables import package_table
-from ptycassette.model.records import Noted, TapeMoment, Traffic, decoded_json, objects_in
+from ptycassette.model.records import Noted, TapeMoment, Traffic, decoded_json
 from ptycassette.model.tape import ExchangeOutcome
 from ptycassette.tape.unpacking import PIECE_BYTES, Unpacker, unpacker_for
+
+# The readers of provider APIs are loaded by the first entry: most recordings have no tape.
+if TYPE_CHECKING:
+    from ptycassette.tape.providers.answers import AnswerFacts
 
 
 class RequestBegun(msgspec.Struct, frozen=True, kw_only=True, tag="request"):
@@ -106,259 +110,6 @@ TapeItem = (
 )
 
 
-# Facts in questions and answers: model, tokens, tool calls.
-
-
-_MOST_DOCUMENT = 8 << 20
-_MOST_LINE = 8 << 20
-_MODEL_IN_TARGET = re.compile(r"/models/([^/:?]+)")
-_TELLING = re.compile(rb"usage|\"model|_call|function|tool_use|usageMetadata")
-_CALLS = frozenset({"function_call", "custom_tool_call", "tool_use", "local_shell_call"})
-_BY_LINES = ("text/event-stream", "application/x-ndjson", "application/jsonl")
-
-
-def question_model(document: Any, target: str) -> str | None:
-    """The model that a question is for."""
-    model = document.get("model") if isinstance(document, dict) else None
-    if isinstance(model, str):
-        return model
-    found = _MODEL_IN_TARGET.search(target)
-    return found[1] if found else None
-
-
-class ToolPlace(msgspec.Struct, frozen=True):
-    """The result of a tool in a question: an object and its member.
-
-    ``call`` is the id of the call; empty if there is no id, as in most of Gemini's questions.
-    """
-
-    within: dict[str, Any]
-    member: str
-    call: str
-
-
-def tool_results(document: Any) -> Iterator[ToolPlace]:
-    """The results of tools in a question, in order, including those of earlier turns."""
-    if not isinstance(document, dict):
-        return
-    for message in (*objects_in(document.get("messages")), *objects_in(document.get("input"))):
-        if message.get("role") == "tool":
-            yield _place(message, "content", "tool_call_id")
-        if str(message.get("type")).endswith("_call_output"):
-            yield _place(message, "output", "call_id")
-        for block in objects_in(message.get("content")):
-            if block.get("type") == "tool_result":
-                yield _place(block, "content", "tool_use_id")
-    for content in objects_in(document.get("contents")):
-        for part in objects_in(content.get("parts")):
-            if isinstance(part.get("functionResponse"), dict):
-                yield _place(part["functionResponse"], "response", "id")
-
-
-def _place(within: dict[str, Any], member: str, named: str) -> ToolPlace:
-    call = within.get(named)
-    return ToolPlace(within, member, call if isinstance(call, str) else "")
-
-
-class AnswerFacts:
-    """Collects facts from an answer while it is received.
-
-    Args:
-        content_type: the type of the answer; "" for messages of a WebSocket, each one document.
-
-    Attributes:
-        model: the model that answered.
-        calls: the names of called tools, by id or number.
-        name: the id of the object with the usage; a later question may refer to it.
-    """
-
-    def __init__(self, content_type: str = "") -> None:
-        self._lines = content_type.partition(";")[0].strip().lower() in _BY_LINES
-        self._held = bytearray()
-        self._skipping = False
-        self._usage: dict[str, Any] = {}
-        self.model: str | None = None
-        self.name = ""
-        self.calls: dict[str, str] = {}
-
-    def feed(self, data: bytes) -> None:
-        """Take a piece."""
-        if not self._lines:
-            if len(self._held) <= _MOST_DOCUMENT:
-                self._held += data
-            return
-        *lines, rest = data.split(b"\n")
-        for line in lines:
-            self._held += line
-            if not self._skipping:
-                self._line(bytes(self._held))
-            self._held.clear()
-            self._skipping = False
-        self._held += rest
-        if len(self._held) > _MOST_LINE:
-            self._held.clear()
-            self._skipping = True
-
-    def end(self) -> None:
-        """Note the end of the answer, or of a message of it."""
-        if self._lines:
-            self._line(bytes(self._held))
-        elif len(self._held) <= _MOST_DOCUMENT:
-            self._take(decoded_json(bytes(self._held)))
-        self._held.clear()
-
-    @property
-    def usage(self) -> dict[str, int | float]:
-        """Counts of tokens, with the names of session logs; empty if the answer gave none."""
-        return usage_of(self._usage)
-
-    def _line(self, line: bytes) -> None:
-        if not _TELLING.search(line):  # most of a stream consists of pieces of text
-            return
-        line = line.strip().removeprefix(b"data:")
-        if line[:1] == b" ":
-            line = line[1:]
-        if line[:1] == b"{":
-            self._take(decoded_json(line))
-
-    def _take(self, value: Any) -> None:
-        if isinstance(value, list):  # Gemini's stream without alt=sse
-            for one in objects_in(value):
-                self._take(one)
-            return
-        if not isinstance(value, dict):
-            return
-        for inner in (value.get("response"), value.get("message")):
-            if isinstance(inner, dict):
-                self._take(inner)
-        model = value.get("model") or value.get("modelVersion")
-        if isinstance(model, str):
-            self.model = model
-        for name in ("usage", "usageMetadata"):
-            if isinstance(value.get(name), dict):
-                counts = value[name].items()
-                self._usage.update({key: one for key, one in counts if one is not None})
-                self.name = str(value.get("id") or self.name)
-        self._take_calls(value)
-
-    def _take_calls(self, value: Mapping[str, Any]) -> None:
-        blocks = [
-            *objects_in([value.get("item"), value.get("content_block")]),
-            *objects_in(value.get("output")),
-            *objects_in(value.get("content")),
-        ]
-        for block in blocks:
-            if block.get("type") in _CALLS:
-                self._call(block.get("call_id") or block.get("id"), block.get("name"), block)
-        for choice in objects_in(value.get("choices")):
-            said = choice.get("delta") or choice.get("message")
-            for call in objects_in(said.get("tool_calls") if isinstance(said, dict) else None):
-                function = call.get("function")
-                name = function.get("name") if isinstance(function, dict) else None
-                self._call(call.get("id"), name, call)
-        for candidate in objects_in(value.get("candidates")):
-            content = candidate.get("content")
-            for part in objects_in(content.get("parts") if isinstance(content, dict) else None):
-                asked = part.get("functionCall")
-                if isinstance(asked, dict):
-                    self._call(asked.get("id") or str(len(self.calls)), asked.get("name"), asked)
-
-    def _call(self, call_id: Any, name: Any, call: Mapping[str, Any]) -> None:
-        if isinstance(call_id, str) and call_id:
-            named = name if isinstance(name, str) else str(call.get("type", ""))
-            self.calls[call_id] = named or self.calls.get(call_id, "")
-
-
-_LINE_END = re.compile(rb"\r\n|\n|\r")  # of server-sent events (HTML, section 9.2.6)
-_HOLDERS = ("function", "functionCall", "function_call")
-
-
-def called_tools(body: bytes) -> Iterator[tuple[str, str]]:
-    """The names of the tools that an answer may call, each with the id of the call, if any.
-
-    This is for people who decide whether to trust a tape, so it reads everything that any client
-    could read: the body as a document, its lines and its events, whatever its content type, and
-    each object that looks like a call, wherever it is. A call may be yielded several times.
-    """
-    lines = _LINE_END.split(body.removeprefix(b"\xef\xbb\xbf"))
-    texts, event = [body, *lines], list[bytes]()
-    for line in (*lines, b""):
-        if line.startswith(b"data:"):
-            event.append(line[5:].removeprefix(b" "))
-        elif not line and event:
-            texts += [*event, b"\n".join(event)]
-            event = []
-    for text in dict.fromkeys(texts):
-        if text.lstrip()[:1] in {b"{", b"["}:
-            yield from _called(decoded_json(text))
-
-
-def _called(value: Any) -> Iterator[tuple[str, str]]:
-    left = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, list):
-            left += reversed(one)
-        if not isinstance(one, dict):
-            continue
-        left += reversed(one.values())
-        kind, call_id = one.get("type"), one.get("call_id") or one.get("id")
-        if isinstance(kind, str) and (kind.endswith("_call") or "tool_use" in kind):
-            yield str(one.get("name") or kind), str(call_id or "")
-        for holder in _HOLDERS:
-            inner = one.get(holder)
-            if isinstance(inner, dict) and inner.get("name"):
-                yield str(inner["name"]), str(call_id or inner.get("id") or "")
-
-
-def usage_of(said: Mapping[str, Any]) -> dict[str, int | float]:
-    """A provider's counts of tokens and cost, with the names of session logs.
-
-    ``cached_input_tokens`` are part of ``input_tokens``, and ``reasoning_output_tokens`` part of
-    ``output_tokens``; if a provider counts them separately, they are added.
-    """
-    read = _count(said, "cache_read_input_tokens")
-    written = _count(said, "cache_creation_input_tokens")
-    beside = _count(said, "thoughtsTokenCount")
-    given = _first(said, "input_tokens", "prompt_tokens", "promptTokenCount")
-    answered = _first(said, "output_tokens", "completion_tokens", "candidatesTokenCount")
-    found: dict[str, int | float | None] = {
-        "input_tokens": None if given is None else given + (read or 0) + (written or 0),
-        "output_tokens": None if answered is None else answered + (beside or 0),
-        "cached_input_tokens": read
-        if read is not None
-        else _first(
-            said,
-            "cachedContentTokenCount",
-            "input_tokens_details.cached_tokens",
-            "prompt_tokens_details.cached_tokens",
-        ),
-        "reasoning_output_tokens": beside
-        if beside is not None
-        else _first(
-            said,
-            "output_tokens_details.reasoning_tokens",
-            "completion_tokens_details.reasoning_tokens",
-        ),
-    }
-    cost = said.get("cost")
-    if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:
-        found["cost_usd"] = cost
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _first(said: Mapping[str, Any], *names: str) -> int | None:
-    return next((count for name in names if (count := _count(said, name)) is not None), None)
-
-
-def _count(said: Mapping[str, Any], name: str) -> int | None:
-    value: Any = said
-    for part in name.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
-    return value if whole else None
-
-
 # The parts of a head that are kept: which headers, and which parts of a target.
 
 
@@ -418,6 +169,8 @@ def request_payload(
         model_from: the target of the request, which may name the model.
         about: other fields of the event.
     """
+    from ptycassette.tape.providers.questions import question_model  # noqa: PLC0415
+
     model = question_model(document, model_from)
     asked = {} if model is None else {"model": model}
     return {"type": "model-request", "entry": number, **about, **asked}
@@ -455,6 +208,8 @@ class TapeTotals:
 
     def question(self, number: int, document: Any, t_us: int) -> Iterator[Noted]:
         """The tool results that this question sends to the provider for the first time."""
+        from ptycassette.tape.providers.questions import tool_results  # noqa: PLC0415
+
         for call_id in (place.call for place in tool_results(document)):
             if call_id and call_id not in self._results:
                 self._results.add(call_id)
@@ -489,13 +244,19 @@ def _add(total: dict[str, int | float], counts: Mapping[str, int | float]) -> No
 MessageForm = Literal["", "text", "binary"]
 
 
+def _answer_facts(content_type: str = "") -> AnswerFacts:
+    from ptycassette.tape.providers.answers import AnswerFacts  # noqa: PLC0415
+
+    return AnswerFacts(content_type)
+
+
 class OpenEntry:
     """An entry that has not ended yet."""
 
     def __init__(self, number: int, *, form: MessageForm = "") -> None:
         self.number = number
         self.form = form
-        self.facts = AnswerFacts()
+        self.facts = _answer_facts()
         self.answered = False
 
 
@@ -696,7 +457,7 @@ class Assembler:
         entry = exchange.entry
         assert entry is not None  # noqa: S101 - it has its number now
         exchange.answer_unpacker = _unpacker_of(item.headers)
-        entry.facts = AnswerFacts(header_value(item.headers, "content-type"))
+        entry.facts = _answer_facts(header_value(item.headers, "content-type"))
         entry.answered = True
         yield answer_moment(entry, item, packing=packing_of(item.headers))
 

@@ -369,7 +369,7 @@ def test_a_replay_loads_no_connections_and_nothing_that_records(tmp_path: Path) 
         "ptycassette.agents.harness",
         "ptycassette.agents.inprocess.drifting",
         "ptycassette.agents.inprocess.forking",
-        "ptycassette.agents.providers",
+        "ptycassette.tape.providers",
         "ptycassette.agents.rerun.made_answers",
         "ptycassette.cassette.io.writer",
         "ptycassette.formats",

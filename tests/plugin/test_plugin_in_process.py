@@ -324,7 +324,7 @@ def test_it():
 
 def test_loaded():
     heavy = ("aiohttp", "pyte", "ptycassette.agents.fork",
-             "ptycassette.agents.harness", "ptycassette.agents.providers",
+             "ptycassette.agents.harness", "ptycassette.tape.providers",
              "ptycassette.agents.rerun.made_answers", "ptycassette.formats",
              "ptycassette.recording.io", "ptycassette.recording.session.core",
              "ptycassette.recording.session.session", "ptycassette.recording.tape_source",

@@ -9,10 +9,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.agents.providers.questions import rebuilt_parts, rebuilt_question
 from ptycassette.agents.rerun.made_answers import as_asked, made_hit
 from ptycassette.model.tape import Chunk
 from ptycassette.tape.matching.question import Question
+from ptycassette.tape.providers.questions import rebuilt_parts, rebuilt_question
 from ptycassette.testing import ManualClock
 from tests.examples import examples
 

@@ -19,15 +19,16 @@ from ptycassette.model.ports import Clock
 from ptycassette.model.records import NOT_JSON, decoded_json
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.tape import Chunk
-from ptycassette.tape.items import ToolPlace, tool_results
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question
+from ptycassette.tape.providers.neutral import ToolPlace
+from ptycassette.tape.providers.openai_responses import OUTPUTS
+from ptycassette.tape.providers.questions import tool_results
 
 # Change a question for the provider: another model, other tool results. Pure.
 
 
 _GEMINI_MODEL = re.compile(r"(/models/)([^/:?]+)")
-_OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output", "local_shell_call_output"))
 
 
 def with_model(question: Question, model: str) -> Question:
@@ -82,7 +83,7 @@ def _places(document: Any) -> list[ToolPlace]:
     """The tool results in a request, in order; a call without an id gets its result's number."""
     found: list[ToolPlace] = []
     for place in tool_results(document):
-        if place.member != "output" or place.within.get("type") in _OUTPUTS:
+        if place.member != "output" or place.within.get("type") in OUTPUTS:
             named = place.call or str(len(found) + 1)
             found.append(msgspec.structs.replace(place, call=named))
     return found

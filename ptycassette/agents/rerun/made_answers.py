@@ -5,7 +5,6 @@ A run with answers from a tape only loads neither this module nor the fake provi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable
 from http import HTTPStatus
 from typing import Any, Literal
@@ -22,16 +21,15 @@ from ptycassette.agents.harness.fake.script import (
     Script,
     TokenCounts,
 )
-from ptycassette.agents.providers.neutral import Call, Stop
 from ptycassette.model.ports import Clock
 from ptycassette.model.records import decoded_json
 from ptycassette.model.tape import Chunk, TapeAnswer, TapeEntry
-from ptycassette.seal.bundle.transcripts import answer_of
-from ptycassette.tape.items import usage_of
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question
-
-_PREVIOUS = "previous_response_id"
+from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses, sse
+from ptycassette.tape.providers.answers import answer_of, api_of, usage_of
+from ptycassette.tape.providers.neutral import Call, Stop
+from ptycassette.tape.providers.openai_responses import PREVIOUS
 
 
 class PacedHit(Hit, frozen=True, kw_only=True):
@@ -83,25 +81,16 @@ class MadeAnswers:
 
         The calls that belong to its tool results are added in front of them.
         """
-        if _PREVIOUS.encode() not in body:
+        if PREVIOUS.encode() not in body:
             return body
         document = decoded_json(body)
-        previous = document.get(_PREVIOUS) if isinstance(document, dict) else None
+        previous = document.get(PREVIOUS) if isinstance(document, dict) else None
         if not isinstance(previous, str) or previous.encode() in self._served:
             return body
         said_now = document.get("input")
         if isinstance(said_now, list):
-            said_now = [one for item in said_now for one in (*_call_of(item), item)]
-        return msgspec.json.encode({**document, _PREVIOUS: None, "input": said_now})
-
-
-def _call_of(item: Any) -> tuple[dict[str, Any], ...]:
-    """The call that belongs to a tool result in a request; empty if the item is not a result."""
-    kind = item.get("type") if isinstance(item, dict) else None
-    if kind not in {"function_call_output", "custom_tool_call_output"}:
-        return ()
-    made = {"type": kind.removesuffix("_output"), "call_id": item.get("call_id"), "name": "earlier"}
-    return ({**made, **({"arguments": "{}"} if kind.startswith("function") else {"input": ""})},)
+            said_now = [one for item in said_now for one in (*openai_responses.call_of(item), item)]
+        return msgspec.json.encode({**document, PREVIOUS: None, "input": said_now})
 
 
 def said(text: str) -> Script:
@@ -117,12 +106,11 @@ def said(text: str) -> Script:
 
 
 _PATHS = {
-    "chat": re.compile(r"/chat/completions$"),
-    "responses": re.compile(r"/responses$"),
-    "anthropic": re.compile(r"/messages$"),
-    "gemini": re.compile(r"/models/[^/:]+:(?:g|streamG)enerateContent$"),
+    "chat": openai_chat.PATH,
+    "responses": openai_responses.PATH,
+    "anthropic": anthropic.PATH,
+    "gemini": gemini.PATH,
 }
-_SSE = "text/event-stream"
 _IDS_OF_AN_ENTRY = 1000
 _STOPS: dict[str, Stop] = {
     "length": "length",
@@ -149,9 +137,9 @@ def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
     asked = decoded_json(question.body)
     streams = ":stream" in path or (isinstance(asked, dict) and asked.get("stream") is True)
     kind = dict(hit.headers).get("content-type", "")
-    lines = [line.removeprefix(b"data:") for line in body.splitlines() if line[:5] == b"data:"]
-    recorded = decoded_json(next(iter(lines), b"") if _SSE in kind else body)
-    if isinstance(recorded, list) or (streams == (_SSE in kind) and _api_of(recorded) == api):
+    streamed = sse.CONTENT_TYPE in kind
+    recorded = decoded_json(next(iter(sse.data_lines(body)), b"") if streamed else body)
+    if isinstance(recorded, list) or (streams == streamed and api_of(recorded) == api):
         return hit
     answer = answer_of([body], kind)
     calls = (Call(one.id, one.name, one.arguments).values for one in answer.calls.values())
@@ -173,19 +161,6 @@ def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
         msgspec.structs.replace(question, target=_usual(api, question.target))
     )
     return msgspec.structs.replace(made, entry=hit.entry)
-
-
-def _api_of(document: Any) -> str | None:
-    """The API of an answer, from its document or its first event."""
-    if not isinstance(document, dict):
-        return None
-    kind = str(document.get("type"))
-    if document.get("object") == "response" or kind.startswith("response."):
-        return "responses"
-    if kind in {"message", "message_start"}:
-        return "anthropic"
-    named = {"choices": "chat", "candidates": "gemini"}
-    return next((api for name, api in named.items() if name in document), None)
 
 
 def _tokens(document: Any) -> TokenCounts:

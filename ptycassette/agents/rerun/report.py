@@ -490,7 +490,7 @@ class _RebuiltQuestions:
 
     def like(self, question: Question, entries: Sequence[int]) -> Iterator[Question]:
         """The question in the form of each of some entries, each form once."""
-        from ptycassette.agents.providers.questions import (  # noqa: PLC0415 - few need it
+        from ptycassette.tape.providers.questions import (  # noqa: PLC0415 - few need it
             rebuilt_parts,
             rebuilt_question,
         )
@@ -520,13 +520,13 @@ class _RebuiltQuestions:
         """The recorded answer, in the form of the question's API."""
         # It loads a fake provider; answers of a proxy are served as they are.
         from ptycassette.agents.rerun.made_answers import as_asked  # noqa: PLC0415
+        from ptycassette.tape.providers.sse import data_lines  # noqa: PLC0415
 
         served = as_asked(hit, question, _NoClock())
         body = b"".join(data for _, data in served.pieces)
         named, whole = _ANSWER_ID.search(body), self._whole(question)
         if named is not None and whole is not None:
-            texts = [line.removeprefix(b"data:") for line in body.splitlines()]
-            ended = (decoded_json(text) for text in (body, *texts))
+            ended = (decoded_json(text) for text in (body, *data_lines(body)))
             for event in objects_in(list(ended)):
                 said = event.get("response", event)
                 if isinstance(said, dict) and said.get("output"):

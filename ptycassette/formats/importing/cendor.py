@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.agents.providers.questions import rebuilt_question
 from ptycassette.formats.importing.asciicast import decoded
 from ptycassette.formats.importing.har import (
     Call,
@@ -25,6 +24,9 @@ from ptycassette.formats.importing.har import (
 )
 from ptycassette.formats.importing.session import BadImportError, ImportedSession
 from ptycassette.model.records import Noted
+from ptycassette.tape.providers import anthropic, gemini
+from ptycassette.tape.providers.openai_chat import chat_answer
+from ptycassette.tape.providers.questions import rebuilt_question
 from ptycassette.tape.routing import known_providers
 
 # Rebuild questions and answers that a file only describes, as OpenAI's chat completions.
@@ -52,50 +54,6 @@ def chat_question(model: object, messages: Sequence[Any], more: Mapping[str, Any
     body = msgspec.json.encode({name: value for name, value in said.items() if value is not None})
     made = rebuilt_question(body)
     return body if made is None else msgspec.json.encode(made)
-
-
-def chat_answer(
-    model: object,
-    choices: Sequence[tuple[Mapping[str, Any], object]],
-    *,
-    usage: tuple[object, object] = (None, None),
-    answer_id: object = None,
-) -> bytes:
-    """The body of an answer.
-
-    Args:
-        model: the model that answered.
-        choices: each message, and why it ended.
-        usage: tokens in and out; None if unknown.
-        answer_id: its id.
-    """
-    tokens = {
-        name: count
-        for name, count in zip(("prompt_tokens", "completion_tokens"), usage, strict=True)
-        if isinstance(count, int) and not isinstance(count, bool)
-    }
-    said = {
-        "id": answer_id,
-        "object": "chat.completion",
-        "model": model,
-        "choices": [
-            {"index": number, "message": dict(message), "finish_reason": reason}
-            for number, (message, reason) in enumerate(choices)
-        ],
-        "usage": tokens or None,
-    }
-    return msgspec.json.encode({name: value for name, value in said.items() if value is not None})
-
-
-def tool_call(call_id: object, name: object, arguments: object) -> dict[str, Any]:
-    """A tool call, as a part of a message."""
-    if not isinstance(arguments, str):
-        arguments = msgspec.json.encode(arguments).decode()
-    return {
-        "id": call_id,
-        "type": "function",
-        "function": {"name": name, "arguments": arguments},
-    }
 
 
 VERSIONS = (1, 2)
@@ -184,9 +142,9 @@ def _call(entry: _Entry, t_us: int) -> Call:
 def _path(response: Any, model: object) -> str:
     """The path of the API whose answers have this form."""
     members = response if isinstance(response, dict) else {}
-    if members.get("type") == "message":
+    if anthropic.is_answer(members):
         return "/v1/messages"
-    if "candidates" in members:
+    if gemini.is_answer(members):
         return f"/v1beta/models/{model}:generateContent"
     return CHAT
 

@@ -20,9 +20,7 @@ from ptycassette.formats.importing.cendor import (
     CHAT,
     JSON,
     base_of,
-    chat_answer,
     chat_question,
-    tool_call,
 )
 from ptycassette.formats.importing.har import (
     Call,
@@ -36,6 +34,7 @@ from ptycassette.formats.importing.har import (
 from ptycassette.formats.importing.session import BadImportError, ImportedSession
 from ptycassette.model.records import Noted, decoded_json, objects_in
 from ptycassette.model.visible_text import visible
+from ptycassette.tape.providers.openai_chat import chat_answer, tool_call
 
 # OTLP in JSON: spans and events of OpenTelemetry as plain values.
 

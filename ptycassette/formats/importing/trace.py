@@ -12,14 +12,12 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.agents.providers.questions import rebuilt_question
 from ptycassette.formats.importing.asciicast import objects_of
 from ptycassette.formats.importing.cendor import (
     CHAT,
     JSON,
     NOWHERE,
     base_of,
-    chat_answer,
     chat_question,
 )
 from ptycassette.formats.importing.har import (
@@ -38,6 +36,8 @@ from ptycassette.formats.importing.har import (
 )
 from ptycassette.formats.importing.session import ImportedSession
 from ptycassette.model.records import Noted
+from ptycassette.tape.providers.openai_chat import chat_answer
+from ptycassette.tape.providers.questions import rebuilt_question
 from ptycassette.tape.routing import known_providers
 
 _BEGUN = ("timestamp", "started_at", "start_time", "time", "ts")

@@ -26,8 +26,10 @@ from ptycassette.errors import (
 )
 from ptycassette.model.limits import Limits
 from ptycassette.model.visible_text import visible
-from ptycassette.seal.bundle.transcripts import ModelAnswer, answer_of, tool_graph
+from ptycassette.seal.bundle.transcripts import tool_graph, transcript_of
 from ptycassette.seal.trust import Trust, checked, strict_base64, weakness
+from ptycassette.tape.providers.answers import answer_of
+from ptycassette.tape.providers.neutral import ModelAnswer
 
 # The shapes of a bundle and of an actual record, as tables; every violation is reported.
 
@@ -468,7 +470,7 @@ def exported(
     closeness = closeness or Closeness()
     asked = _document(question, where)
     said = answer_of(answer, content_type)
-    transcript = said.transcript()
+    transcript = transcript_of(said)
     if transcript is None:
         raise RefusedError("the answer has no text and calls no tool", where=where)
     inputs = _inputs(asked, where)

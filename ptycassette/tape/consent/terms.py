@@ -16,7 +16,8 @@ import msgspec
 from ptycassette.errors import CassetteError, PreflightError
 from ptycassette.model.records import decoded_json
 from ptycassette.profiles.session_log import StrictTable, read_checked
-from ptycassette.tape.items import AnswerFacts, question_model
+from ptycassette.tape.providers.answers import AnswerFacts
+from ptycassette.tape.providers.questions import question_model
 from ptycassette.tape.routing import (
     Origin,
     OutgoingRequest,

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.agents.providers.questions import read_question
 from ptycassette.errors import UsageError
 from ptycassette.formats.export.registry import export_named
 from ptycassette.formats.export.trajectory.from_tape import Conversation, conversation_of
 from ptycassette.formats.importing.io.importer import import_file
 from ptycassette.formats.importing.registry import import_named
 from ptycassette.model.records import Noted, Output, Typed
+from ptycassette.tape.providers.questions import read_question
 from ptycassette.testing import write_cassette
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"

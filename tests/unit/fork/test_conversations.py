@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.agents.fork.conversations import Conversations, asks, messages_of
+from ptycassette.tape.providers.openai_responses import Conversations, asks, messages_of
 
 
 def text_of(value: dict[str, Any]) -> bytes:

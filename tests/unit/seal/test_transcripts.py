@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from ptycassette.seal.bundle.transcripts import answer_of, args_hash
+from ptycassette.seal.bundle.transcripts import args_hash, transcript_of
+from ptycassette.tape.providers.answers import answer_of
 
 
 def events(*values: Any) -> bytes:
@@ -75,7 +76,7 @@ def test_an_answer_is_the_same_transcript_from_every_provider(name: str) -> None
     answer = answer_of([body[:cut], body[cut:]], content_type)
 
     assert answer.model == "m"
-    assert answer.transcript() == {
+    assert transcript_of(answer) == {
         "messages": [{"role": "assistant", "content": "I read"}],
         "tool_calls": [{"id": "c1", "name": "read", "args_hash": args_hash('{ "path": "a" }')}],
     }
@@ -87,4 +88,4 @@ def test_an_answer_is_the_same_transcript_from_every_provider(name: str) -> None
 def test_what_is_no_answer_is_no_transcript(body: bytes) -> None:
     """And no exception."""
     for content_type in ("text/event-stream", "application/json", None):
-        assert answer_of([body], content_type).transcript() is None
+        assert transcript_of(answer_of([body], content_type)) is None

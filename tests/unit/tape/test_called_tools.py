@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.tape.items import called_tools
+from ptycassette.tape.providers.answers import called_tools
 
 ANTHROPIC = {
     "type": "content_block_start",

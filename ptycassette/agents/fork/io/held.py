@@ -15,16 +15,16 @@ import msgspec
 
 from ptycassette.agents.faults.fault import FaultSpec
 from ptycassette.agents.faults.provider import ProviderFault
-from ptycassette.agents.fork.conversations import asks
 from ptycassette.agents.rerun.gates import Gates
 from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.model.ports import Clock
 from ptycassette.model.records import NOT_JSON
 from ptycassette.model.tape import TapeEntry
-from ptycassette.tape.items import question_model
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss, TapeExchange
 from ptycassette.tape.matching.question import Question
+from ptycassette.tape.providers.openai_responses import asks
+from ptycassette.tape.providers.questions import question_model
 
 _WAIT_S = 2.0
 """The wait for the input of an answer: a question can come before its input counts as sent."""

@@ -5,8 +5,8 @@ network. The key is put into the question on its way to the proxy.
 
 A provider does not have the answers that came from a tape, and messages over a WebSocket of the
 Responses API continue earlier answers by their ids. So each is sent as a separate request with the
-whole conversation (``agents/fork/conversations.py``). Other WebSockets are refused with 426 (RFC
-9110, 15.5.22).
+whole conversation (``tape/providers/openai_responses.py``). Other WebSockets are refused with 426
+(RFC 9110, 15.5.22).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.agents.fork.conversations import Conversations, asks, messages_of
 from ptycassette.agents.fork.io.branch import QUIET_MS
 from ptycassette.agents.fork.places import Change, ForkPlace, Tail
 from ptycassette.agents.rerun.io.options import RerunOptions
@@ -33,6 +32,7 @@ from ptycassette.tape.io.running_proxy import RunningProxy, start_proxy
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question
+from ptycassette.tape.providers.openai_responses import Conversations, asks, messages_of
 from ptycassette.tape.routing import known_providers
 
 _RESPONSES = "/responses"

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.agents.providers.neutral import Api
+from ptycassette.tape.providers.neutral import Api
 
 _Status = Literal["allowed", "allowed_warning", "rejected"]
 

@@ -46,9 +46,9 @@ from ptycassette.agents.harness.fake.script import (
     streamed,
     whole_body,
 )
-from ptycassette.agents.providers import anthropic, gemini, openai_chat, openai_responses
-from ptycassette.agents.providers import responses_events as events
-from ptycassette.agents.providers.neutral import (
+from ptycassette.model.ports import Clock
+from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses
+from ptycassette.tape.providers.neutral import (
     Answer,
     Api,
     Ask,
@@ -58,7 +58,6 @@ from ptycassette.agents.providers.neutral import (
     Text,
     WireError,
 )
-from ptycassette.model.ports import Clock
 
 # The memory of a provider, and its checks of conversations.
 
@@ -348,7 +347,7 @@ class FakeProvider:
         ask, unknown = self._parse(api, operation, body, request)
         self._note_unknown(unknown, entry)
         self._history.check(ask)
-        return self._generate(ask, entry, framing=events.Framing(), websocket=False)[0]
+        return self._generate(ask, entry, framing=openai_responses.Framing(), websocket=False)[0]
 
     def _models(self, api: Api, operation: Operation, entry: _Entry) -> PlannedAnswer:
         """The list of models, or one of them."""
@@ -420,11 +419,13 @@ class FakeProvider:
         self._note_unknown(unknown, entry)
         ask = self._history.continued(ask, context.previous_id)
         self._history.check(ask)
-        framing = events.Framing(websocket=websocket)
+        framing = openai_responses.Framing(websocket=websocket)
         if not context.generate:
             stamp = self._stamp()
             self._history.keep(stamp.id("resp"), ask, None)
-            steps = tuple(AnswerPart(0, piece.data) for piece in events.warmed(ask, stamp, framing))
+            steps = tuple(
+                AnswerPart(0, piece.data) for piece in openai_responses.warmed(ask, stamp, framing)
+            )
             log_entry = {**entry, "status": 200, "operation": "responses.warm"}
             return PlannedAnswer(status=200, headers=plans.SSE, steps=steps, entry=log_entry)
         exchange, stamp, answer = self._generate(ask, entry, framing=framing, websocket=websocket)
@@ -435,7 +436,7 @@ class FakeProvider:
         return Stamp(next(self._stamps), int(self._clock.wall().timestamp()))
 
     def _generate(
-        self, ask: Ask, entry: _Entry, *, framing: events.Framing, websocket: bool
+        self, ask: Ask, entry: _Entry, *, framing: openai_responses.Framing, websocket: bool
     ) -> tuple[PlannedAnswer, Stamp, Answer | None]:
         name, reply = self._replies.pick(ask)
         entry["reply"] = name
@@ -452,7 +453,7 @@ class FakeProvider:
             steps, ending = streamed(reply, answer, ask, stamp, pace=pace, framing=framing)
             first = codex_event(self._limits(reply), stamp.created_s) if websocket else None
             if first is not None:
-                steps = (AnswerPart(0, events.text_message(first)), *steps)
+                steps = (AnswerPart(0, openai_responses.text_message(first)), *steps)
             reply_headers = {**(plans.SSE if ask.sse else plans.JSON), **headers}
         else:
             steps, ending = _in_one_piece(reply, answer, ask, stamp, pace)

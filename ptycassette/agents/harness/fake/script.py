@@ -16,15 +16,18 @@ from typing import Any, Literal
 import msgspec
 
 from ptycassette.agents.harness.fake._limits import RateLimits
-from ptycassette.agents.providers import (
+from ptycassette.errors import LimitError, UsageError
+from ptycassette.model.limits import check_density
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.toml_text import read_toml, suggest
+from ptycassette.scrub.rules.values import secret_name
+from ptycassette.tape.providers import (
     anthropic,
     gemini,
     openai_chat,
     openai_responses,
-    responses_events,
 )
-from ptycassette.agents.providers import responses_events as events
-from ptycassette.agents.providers.neutral import (
+from ptycassette.tape.providers.neutral import (
     Answer,
     Api,
     Ask,
@@ -39,11 +42,6 @@ from ptycassette.agents.providers.neutral import (
     WireError,
     estimate_tokens,
 )
-from ptycassette.errors import LimitError, UsageError
-from ptycassette.model.limits import check_density
-from ptycassette.model.resolved_types import resolved
-from ptycassette.model.toml_text import read_toml, suggest
-from ptycassette.scrub.rules.values import secret_name
 
 
 class _Checked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -460,7 +458,7 @@ _ERRORS = {
 }
 _WHOLE = {
     "anthropic": anthropic.whole,
-    "responses": responses_events.whole,
+    "responses": openai_responses.whole,
     "chat": openai_chat.whole,
     "gemini": gemini.whole,
 }
@@ -495,7 +493,7 @@ def streamed(
     stamp: Stamp,
     *,
     pace: Pace,
-    framing: responses_events.Framing,
+    framing: openai_responses.Framing,
 ) -> tuple[tuple[AnswerPart, ...], Ending]:
     """The answer as steps of a stream; it breaks off if the reply does."""
     pieces = list(_pieces(answer, ask, stamp, framing))
@@ -510,14 +508,14 @@ def streamed(
 
 
 def _pieces(
-    answer: Answer, ask: Ask, stamp: Stamp, framing: responses_events.Framing
+    answer: Answer, ask: Ask, stamp: Stamp, framing: openai_responses.Framing
 ) -> Iterable[Piece]:
     """The stream in the form of the request's API."""
     match ask.api:
         case "anthropic":
             return anthropic.stream(answer, ask, stamp)
         case "responses":
-            return responses_events.stream(answer, ask, stamp, framing)
+            return openai_responses.stream(answer, ask, stamp, framing)
         case "chat":
             return openai_chat.stream(answer, ask, stamp)
         case "gemini":
@@ -525,14 +523,14 @@ def _pieces(
 
 
 def _stream_error(
-    failure: Failure, ask: Ask, stamp: Stamp, framing: responses_events.Framing
+    failure: Failure, ask: Ask, stamp: Stamp, framing: openai_responses.Framing
 ) -> Piece:
     match ask.api:
         case "anthropic":
             return anthropic.stream_error(failure.status, failure.message, failure.kind)
         case "responses":
             problem = openai_chat.error(failure.status, failure.message, failure.kind)["error"]
-            return responses_events.stream_error(ask, stamp, framing, problem)
+            return openai_responses.stream_error(ask, stamp, framing, problem)
         case "chat":
             return openai_chat.stream_error(failure.status, failure.message, failure.kind)
         case "gemini":
@@ -776,11 +774,11 @@ def socket_error(
     failure: Failure, headers: dict[str, str], entry: dict[str, Any], *, delay_ms: int = 0
 ) -> PlannedAnswer:
     """An error over a WebSocket: one message that also has the content of the headers."""
-    event = events.websocket_error(failure.status, failure.message, failure.kind, headers)
+    event = openai_responses.websocket_error(failure.status, failure.message, failure.kind, headers)
     return PlannedAnswer(
         status=failure.status,
         headers={},
-        steps=(AnswerPart(delay_ms, events.text_message(event)),),
+        steps=(AnswerPart(delay_ms, openai_responses.text_message(event)),),
         entry={**entry, "status": failure.status},
     )
 

@@ -63,7 +63,7 @@ from ptycassette.recording.session.base import DEFAULT_SIZE
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.network import NETWORK_VARIABLE, network_disabled
 from ptycassette.tape.io.recorded_answers import load_matching_rules
-from ptycassette.tape.items import question_model
+from ptycassette.tape.providers.questions import question_model
 from ptycassette.tape.routing import host_and_port, known_providers
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.version import __version__

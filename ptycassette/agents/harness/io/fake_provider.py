@@ -40,7 +40,6 @@ from ptycassette.agents.harness.fake.script import (
     unpacked,
     withheld_values,
 )
-from ptycassette.agents.providers.neutral import WireError
 from ptycassette.errors import NotFoundError, StorageError, UnreadableError, UsageError
 from ptycassette.keys.quantities import time_text
 from ptycassette.model.ports import Clock
@@ -50,6 +49,7 @@ from ptycassette.scrub.io.conceal import process_scrubber
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.tape.io.recorded_answers import belongs_to_another_user
+from ptycassette.tape.providers.neutral import WireError
 
 # The request log of the fake provider: entries in memory, and lines of JSON in a file.
 

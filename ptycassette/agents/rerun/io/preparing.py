@@ -58,7 +58,7 @@ from ptycassette.tape.draws import DrawnValues, drawn_in
 from ptycassette.tape.io.draw_log import served_draws
 from ptycassette.tape.io.recorded_answers import load_matching_rules
 from ptycassette.tape.io.running_proxy import base_url_variables, point_at_provider, proxy_variables
-from ptycassette.tape.items import called_tools
+from ptycassette.tape.providers.answers import called_tools
 from ptycassette.tape.routing import known_providers
 
 # Point the program of a rerun at its provider: the tape's server, in the recorded way.

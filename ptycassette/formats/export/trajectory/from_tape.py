@@ -13,8 +13,6 @@ from typing import Any, Literal, Protocol, cast, runtime_checkable
 
 import msgspec
 
-from ptycassette.agents.providers.neutral import Call, Message, ToolResult
-from ptycassette.agents.providers.questions import AskedQuestion, read_question
 from ptycassette.cassette.timeline.match_entries import iter_entries
 from ptycassette.errors import UsageError
 from ptycassette.formats.export.registry import ExportSource
@@ -28,7 +26,9 @@ from ptycassette.model.records import (
 )
 from ptycassette.model.tape import Chunk, TapeEntry
 from ptycassette.model.visible_text import visible_json
-from ptycassette.seal.bundle.transcripts import answer_of
+from ptycassette.tape.providers.answers import answer_of
+from ptycassette.tape.providers.neutral import Call, Message, ToolResult
+from ptycassette.tape.providers.questions import AskedQuestion, read_question
 
 # A conversation: its steps, and the calls of models in it.
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.agents.providers.neutral import Call, Message, ToolResult
 from ptycassette.formats.export.registry import ExportSource
 from ptycassette.formats.export.trajectory.from_tape import Inference, Step, conversation_of, whole
 from ptycassette.model.records import Manifest
 from ptycassette.model.visible_text import visible_json
+from ptycassette.tape.providers.neutral import Call, Message, ToolResult
 from ptycassette.tape.routing import host_and_port
 from ptycassette.version import __version__
 

@@ -26,9 +26,7 @@ from ptycassette.formats.importing.cendor import (
     CHAT,
     JSON,
     NOWHERE,
-    chat_answer,
     chat_question,
-    tool_call,
 )
 from ptycassette.formats.importing.har import Call, session_of_calls, tool_events
 from ptycassette.formats.importing.session import BadImportError, ImportedSession
@@ -38,6 +36,7 @@ from ptycassette.model.records import Finished, JournalEvent, Noted
 from ptycassette.profiles.session_log import LogFacts, LogSource
 from ptycassette.recording.tape_source import compared_with_log
 from ptycassette.system.files.plain_file import open_plain
+from ptycassette.tape.providers.openai_chat import chat_answer, tool_call
 from ptycassette.tape.routing import known_providers
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

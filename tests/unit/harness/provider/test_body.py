@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from ptycassette.agents.harness.fake.script import MAX_BODY_BYTES, read_body, unpacked
-from ptycassette.agents.providers.neutral import WireError
+from ptycassette.tape.providers.neutral import WireError
 
 from .conftest import Talk
 

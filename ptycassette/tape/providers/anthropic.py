@@ -7,32 +7,51 @@ and ``content_block_stop``, then ``message_delta`` with the stop reason and ``me
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import msgspec
 
-from ptycassette.agents.providers.neutral import (
+from ptycassette.model.records import objects_in
+from ptycassette.tape.providers.neutral import (
     Answer,
     Ask,
+    AskedCall,
     Call,
     Field,
+    FoundCall,
     Message,
+    ModelAnswer,
     Piece,
     Role,
     Stamp,
     Text,
     Thought,
+    ToolPlace,
     ToolResult,
     UnknownFields,
     Usage,
+    UsageNames,
     WireError,
     joined,
     read,
     slices,
+    text_in,
+    tool_place,
 )
-from ptycassette.agents.providers.sse import framed
+from ptycassette.tape.providers.sse import framed
 
+PATH = re.compile(r"/messages$")
+CALL = "tool_use"
+"""The type of a block that calls a tool."""
+USAGE = UsageNames(
+    input="input_tokens",
+    output="output_tokens",
+    cached="cache_read_input_tokens",
+    input_beside=("cache_read_input_tokens", "cache_creation_input_tokens"),
+)
 _STOPS = {"end": "end_turn", "tool": "tool_use", "length": "max_tokens", "refusal": "refusal"}
 _KINDS = {
     400: "invalid_request_error",
@@ -126,6 +145,60 @@ def turn(message: Field) -> Message:
             case kind if kind not in _SILENT:
                 texts.append(block.block_text(_TEXTS))
     return Message(_ROLES.get(role, "user"), joined(texts), tuple(calls), tuple(results))
+
+
+def tool_results(message: dict[str, Any]) -> Iterator[ToolPlace]:
+    """The results of tools in a recorded message."""
+    for block in objects_in(message.get("content")):
+        if block.get("type") == "tool_result":
+            yield tool_place(block, "content", "tool_use_id")
+
+
+def is_answer(document: Mapping[str, Any]) -> bool:
+    """Whether a document, or the first event of a stream, is an answer of this API."""
+    return text_in(document, "type") in {"message", "message_start"}
+
+
+def calls_in(event: Mapping[str, Any], _known: Sized) -> Iterator[FoundCall]:
+    """The tool calls of a recorded event, or of the whole answer."""
+    for block in (*objects_in([event.get("content_block")]), *objects_in(event.get("content"))):
+        if block.get("type") == CALL:
+            yield block.get("id"), block.get("name"), block
+
+
+def take(answer: ModelAnswer, event: Mapping[str, Any]) -> None:
+    """Add a recorded event of a stream, or the whole document, to an answer."""
+    delta = event.get("delta")
+    match event.get("type"):
+        case "content_block_start":
+            _take_block(answer, str(event.get("index")), event.get("content_block"), started=True)
+        case "content_block_delta" if isinstance(delta, dict):
+            _take_delta(answer, str(event.get("index")), delta)
+        case "message_delta" if isinstance(delta, dict):
+            answer.stop = text_in(delta, "stop_reason") or answer.stop
+        case "message":
+            for block in objects_in(event.get("content")):
+                _take_block(answer, str(len(answer.calls)), block)
+
+
+def _take_block(answer: ModelAnswer, index: str, block: Any, *, started: bool = False) -> None:
+    if not isinstance(block, dict):
+        return
+    kind = block.get("type")
+    if kind == "text" and isinstance(block.get("text"), str):
+        answer.text.append(block["text"])
+    elif kind == "thinking" and isinstance(block.get("thinking"), str):
+        answer.thoughts.append(block["thinking"])
+    elif kind == CALL:
+        arguments = "" if started else json.dumps(block.get("input") or {})
+        answer.calls[index] = AskedCall(text_in(block, "id"), text_in(block, "name"), arguments)
+
+
+def _take_delta(answer: ModelAnswer, index: str, delta: dict[str, Any]) -> None:
+    answer.text += [delta["text"]] if isinstance(delta.get("text"), str) else []
+    answer.thoughts += [delta["thinking"]] if isinstance(delta.get("thinking"), str) else []
+    if index in answer.calls and isinstance(delta.get("partial_json"), str):
+        answer.calls[index].arguments += delta["partial_json"]
 
 
 def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:

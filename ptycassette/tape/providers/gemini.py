@@ -8,33 +8,53 @@ as the API does.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import msgspec
 
-from ptycassette.agents.providers.neutral import (
+from ptycassette.model.records import objects_in
+from ptycassette.tape.providers.neutral import (
     Answer,
     Ask,
+    AskedCall,
     Call,
     Field,
+    FoundCall,
     Message,
+    ModelAnswer,
     Piece,
     Role,
     Stamp,
     Text,
     Thought,
+    ToolPlace,
     ToolResult,
     UnknownFields,
     Usage,
+    UsageNames,
     WireError,
     joined,
     read,
     slices,
+    text_in,
+    tool_place,
 )
-from ptycassette.agents.providers.sse import framed
+from ptycassette.tape.providers.sse import framed
 
+PATH = re.compile(r"/models/[^/:]+:(?:g|streamG)enerateContent$")
+CALL = "functionCall"
+"""The member of a part that calls a tool."""
+USAGE_MEMBER = "usageMetadata"
+USAGE = UsageNames(
+    input="promptTokenCount",
+    output="candidatesTokenCount",
+    cached="cachedContentTokenCount",
+    reasoning="thoughtsTokenCount",
+    output_beside=("thoughtsTokenCount",),
+)
 _LINE_END = b"\r\n"
 _STOPS = {"end": "STOP", "tool": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}
 _KINDS = {
@@ -164,6 +184,45 @@ def _result(result: Field) -> ToolResult:
     is_text = isinstance(said.value, str) and not said.strict
     text = said.value if is_text else msgspec.json.encode(said.value).decode()
     return ToolResult(str(result.get("id").value or ""), text, result.word("name"))
+
+
+def tool_results(content: dict[str, Any]) -> Iterator[ToolPlace]:
+    """The results of tools in a recorded content."""
+    for part in objects_in(content.get("parts")):
+        if isinstance(part.get("functionResponse"), dict):
+            yield tool_place(part["functionResponse"], "response", "id")
+
+
+def is_answer(document: Mapping[str, Any]) -> bool:
+    """Whether a document, or the first event of a stream, is an answer of this API."""
+    return "candidates" in document
+
+
+def calls_in(event: Mapping[str, Any], known: Sized) -> Iterator[FoundCall]:
+    """The tool calls of a recorded response; one without an id gets the number of ``known``."""
+    for candidate in objects_in(event.get("candidates")):
+        for part in _parts(candidate):
+            asked = part.get(CALL)
+            if isinstance(asked, dict):
+                yield asked.get("id") or str(len(known)), asked.get("name"), asked
+
+
+def take(answer: ModelAnswer, event: Mapping[str, Any]) -> None:
+    """Add a recorded response, which may be a part of a stream, to an answer."""
+    for candidate in objects_in(event.get("candidates"))[:1]:
+        answer.stop = text_in(candidate, "finishReason") or answer.stop
+        for part in _parts(candidate):
+            if isinstance(part.get("text"), str):
+                (answer.thoughts if part.get("thought") else answer.text).append(part["text"])
+            asked = part.get(CALL)
+            if isinstance(asked, dict):
+                arguments = json.dumps(asked.get("args") or {})
+                answer.call(AskedCall(text_in(asked, "id"), text_in(asked, "name"), arguments))
+
+
+def _parts(candidate: Mapping[str, Any]) -> list[dict[str, Any]]:
+    content = candidate.get("content")
+    return objects_in(content.get("parts") if isinstance(content, dict) else None)
 
 
 def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:

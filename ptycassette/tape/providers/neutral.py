@@ -1,7 +1,8 @@
 """The neutral form of a conversation and its answer, common to the four provider APIs.
 
-Each API's module turns requests into an ``Ask`` and an ``Answer`` into bytes. Nothing here reads a
-clock or a socket.
+Each API is one module of this package. It turns requests into an ``Ask``, an ``Answer`` into the
+bytes of that API, and recorded answers into a ``ModelAnswer``. Nothing here reads a clock or a
+socket.
 
 An ``Ask`` keeps the parts of a conversation that a script can match: the roles, the text, the tool
 calls and their results. Images and other attachments count as text of the form ``[image]``.
@@ -12,7 +13,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from difflib import get_close_matches
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -194,6 +194,85 @@ def estimate_tokens(text: str) -> int:
     return max(1, len(text) // _CHARS_PER_TOKEN)
 
 
+# What a recorded question or answer holds: tool results, tool calls, tokens.
+
+
+class ToolPlace(msgspec.Struct, frozen=True):
+    """The result of a tool in a question: an object and its member.
+
+    ``call`` is the id of the call; empty if there is no id, as in most of Gemini's questions.
+    """
+
+    within: dict[str, Any]
+    member: str
+    call: str
+
+
+def tool_place(within: dict[str, Any], member: str, id_member: str) -> ToolPlace:
+    """The result in ``member`` of an object that has the id of the call in ``id_member``."""
+    return ToolPlace(within, member, text_in(within, id_member))
+
+
+FoundCall = tuple[Any, Any, Mapping[str, Any]]
+"""A tool call in an answer: its id and name, as they are there, and the object of the call."""
+
+
+class UsageNames(msgspec.Struct, frozen=True, kw_only=True):
+    """How an API names its counts of tokens; a dot leads into an object.
+
+    Counts of ``input_beside`` and ``output_beside`` are not part of the input or output there, and
+    have to be added.
+    """
+
+    input: str
+    output: str
+    cached: str
+    reasoning: str = ""
+    input_beside: tuple[str, ...] = ()
+    output_beside: tuple[str, ...] = ()
+
+
+class AskedCall(msgspec.Struct):
+    """A tool call that the model asks for; ``arguments`` are JSON or free text."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class ModelAnswer:
+    """A recorded answer, put together from its events.
+
+    Attributes:
+        text: the pieces of the text.
+        thoughts: the pieces of the visible reasoning.
+        calls: the tool calls, by their place in the answer.
+        model: the model that answered.
+        fingerprint: the fingerprint of the system that answered.
+        stop: why the answer ended, as the provider names it.
+        items_done: whether whole items came in events of their own, before the end.
+    """
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.thoughts: list[str] = []
+        self.calls: dict[str, AskedCall] = {}
+        self.model: str | None = None
+        self.fingerprint: str | None = None
+        self.stop: str | None = None
+        self.items_done = False
+
+    def call(self, call: AskedCall) -> None:
+        """Add a call behind the others."""
+        self.calls[str(len(self.calls))] = call
+
+
+def text_in(value: Mapping[str, Any], name: str) -> str:
+    """A string in an object; empty without one."""
+    found = value.get(name)
+    return found if isinstance(found, str) else ""
+
+
 # Read JSON from a client: strictly, with messages that name the field, or leniently.
 
 
@@ -243,6 +322,8 @@ def read(
 
 def _refuse_mistyped(unknown: Iterable[str], known: Iterable[str]) -> None:
     """Refuse ``max_token`` and ``maxTokens``; other unknown names may come from a newer SDK."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for unknown fields
+
     plain = {name.replace("_", "").lower(): name for name in known}
     for name in unknown:
         if len(name) > _LONGEST_NAME:

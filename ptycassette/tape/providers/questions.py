@@ -8,17 +8,40 @@ trace. A trace does not have the actual request, and often only a part of it.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from ptycassette.agents.providers import anthropic, gemini, openai_chat
-from ptycassette.agents.providers.neutral import Field, Message, ToolResult
-from ptycassette.agents.providers.openai_responses import turns_of
 from ptycassette.model.records import decoded_json, objects_in
-from ptycassette.tape.items import question_model
+from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses
+from ptycassette.tape.providers.neutral import Field, Message, ToolPlace, ToolResult
+from ptycassette.tape.providers.openai_responses import turns_of
+
+_MODEL_IN_TARGET = re.compile(r"/models/([^/:?]+)")
+
+
+def question_model(document: Any, target: str) -> str | None:
+    """The model that a question is for."""
+    model = document.get("model") if isinstance(document, dict) else None
+    if isinstance(model, str):
+        return model
+    found = _MODEL_IN_TARGET.search(target)
+    return found[1] if found else None
+
+
+def tool_results(document: Any) -> Iterator[ToolPlace]:
+    """The results of tools in a question, in order, including those of earlier turns."""
+    if not isinstance(document, dict):
+        return
+    for message in (*objects_in(document.get("messages")), *objects_in(document.get("input"))):
+        for api in (openai_chat, openai_responses, anthropic):
+            yield from api.tool_results(message)
+    for content in objects_in(document.get("contents")):
+        yield from gemini.tool_results(content)
+
 
 _OF_CHAT = frozenset({"developer", "tool"})
 """Roles that Anthropic's messages do not have."""

@@ -7,31 +7,47 @@ chunk with the role, chunks with deltas, one with the finish reason, one with th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import msgspec
 
-from ptycassette.agents.providers.neutral import (
+from ptycassette.model.records import objects_in
+from ptycassette.tape.providers.neutral import (
     Answer,
     Ask,
+    AskedCall,
     Call,
     Field,
+    FoundCall,
     Message,
+    ModelAnswer,
     Piece,
     Role,
     Stamp,
     Text,
     Thought,
+    ToolPlace,
     ToolResult,
     UnknownFields,
     Usage,
+    UsageNames,
     WireError,
     read,
     slices,
+    text_in,
+    tool_place,
 )
-from ptycassette.agents.providers.sse import framed
+from ptycassette.tape.providers.sse import DONE, framed
 
+PATH = re.compile(r"/chat/completions$")
+USAGE = UsageNames(
+    input="prompt_tokens",
+    output="completion_tokens",
+    cached="prompt_tokens_details.cached_tokens",
+    reasoning="completion_tokens_details.reasoning_tokens",
+)
 _STOPS = {"end": "stop", "tool": "tool_calls", "length": "length", "refusal": "content_filter"}
 _ROLES: dict[str, Role] = {
     "system": "system",
@@ -142,6 +158,46 @@ def turn(message: Field) -> Message:
     return Message(_ROLES.get(role, "user"), text, tuple(calls))
 
 
+def tool_results(message: dict[str, Any]) -> Iterator[ToolPlace]:
+    """The result of a tool, if a recorded message is one."""
+    if message.get("role") == "tool":
+        yield tool_place(message, "content", "tool_call_id")
+
+
+def is_answer(document: Mapping[str, Any]) -> bool:
+    """Whether a document, or the first event of a stream, is an answer of this API."""
+    return "choices" in document
+
+
+def calls_in(event: Mapping[str, Any], _known: Sized) -> Iterator[FoundCall]:
+    """The tool calls of a recorded chunk, or of the whole completion."""
+    for choice in objects_in(event.get("choices")):
+        said = choice.get("delta") or choice.get("message")
+        for call in objects_in(said.get("tool_calls") if isinstance(said, dict) else None):
+            function = call.get("function")
+            name = function.get("name") if isinstance(function, dict) else None
+            yield call.get("id"), name, call
+
+
+def take(answer: ModelAnswer, event: Mapping[str, Any]) -> None:
+    """Add a recorded chunk, or the whole completion, to an answer."""
+    for choice in objects_in(event.get("choices"))[:1]:  # others are alternatives
+        answer.stop = text_in(choice, "finish_reason") or answer.stop
+        said = choice.get("delta") or choice.get("message")
+        if not isinstance(said, dict):
+            continue
+        answer.text += [said["content"]] if isinstance(said.get("content"), str) else []
+        thought = text_in(said, "reasoning_content") or text_in(said, "reasoning")
+        answer.thoughts += [thought] if thought else []
+        for number, call in enumerate(objects_in(said.get("tool_calls"))):
+            known = answer.calls.setdefault(str(call.get("index", number)), AskedCall())
+            function = call.get("function")
+            if isinstance(function, dict):
+                known.name += text_in(function, "name")
+                known.arguments += text_in(function, "arguments")
+            known.id = text_in(call, "id") or known.id
+
+
 def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
     """The answer as one completion object."""
     said = "".join(part.text for part in answer.parts if isinstance(part, Text))
@@ -182,7 +238,7 @@ def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
     yield _chunk(head, {}, finish=_STOPS[answer.stop])
     if ask.include_usage:
         yield _data({**head, "choices": [], "usage": _usage(answer.usage)})
-    yield Piece(b"data: [DONE]\n\n")
+    yield Piece(b"data: %s\n\n" % DONE)
 
 
 def _call_chunks(head: dict[str, Any], part: Call, number: int, size: int) -> Iterator[Piece]:
@@ -204,6 +260,50 @@ def _call(part: Call) -> dict[str, Any]:
         "id": part.call_id,
         "type": "function",
         "function": {"name": part.name, "arguments": arguments},
+    }
+
+
+def chat_answer(
+    model: object,
+    choices: Sequence[tuple[Mapping[str, Any], object]],
+    *,
+    usage: tuple[object, object] = (None, None),
+    answer_id: object = None,
+) -> bytes:
+    """The body of a whole answer that is known only in parts, as from a trace.
+
+    Args:
+        model: the model that answered.
+        choices: each message, and why it ended.
+        usage: tokens in and out; None if unknown.
+        answer_id: its id.
+    """
+    tokens = {
+        name: count
+        for name, count in zip(("prompt_tokens", "completion_tokens"), usage, strict=True)
+        if isinstance(count, int) and not isinstance(count, bool)
+    }
+    said = {
+        "id": answer_id,
+        "object": "chat.completion",
+        "model": model,
+        "choices": [
+            {"index": number, "message": dict(message), "finish_reason": reason}
+            for number, (message, reason) in enumerate(choices)
+        ],
+        "usage": tokens or None,
+    }
+    return msgspec.json.encode({name: value for name, value in said.items() if value is not None})
+
+
+def tool_call(call_id: object, name: object, arguments: object) -> dict[str, Any]:
+    """A tool call, as a part of a message."""
+    if not isinstance(arguments, str):
+        arguments = msgspec.json.encode(arguments).decode()
+    return {
+        "id": call_id,
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
     }
 
 

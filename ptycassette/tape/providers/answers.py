@@ -1,0 +1,214 @@
+"""What a recorded answer holds, by whichever of the four APIs it came.
+
+``AnswerFacts`` reads the model, tokens and calls while an answer passes; ``answer_of`` puts a whole
+answer together; ``called_tools`` lists everything that any client could take for a tool call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ptycassette.model.records import decoded_json, objects_in
+from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses, sse
+from ptycassette.tape.providers.neutral import Api, ModelAnswer, text_in
+
+_APIS = (anthropic, openai_responses, openai_chat, gemini)
+_MOST_DOCUMENT = 8 << 20
+_TELLING = re.compile(rb"usage|\"model|_call|function|" + anthropic.CALL.encode())
+_BY_LINES = (sse.CONTENT_TYPE, "application/x-ndjson", "application/jsonl")
+
+
+class AnswerFacts:
+    """Collects facts from an answer while it is received.
+
+    Args:
+        content_type: the type of the answer; "" for messages of a WebSocket, each one document.
+
+    Attributes:
+        model: the model that answered.
+        calls: the names of called tools, by id or number.
+        name: the id of the object with the usage; a later question may refer to it.
+    """
+
+    def __init__(self, content_type: str = "") -> None:
+        self._lines = sse.Lines() if _essence(content_type) in _BY_LINES else None
+        self._held = bytearray()
+        self._usage: dict[str, Any] = {}
+        self.model: str | None = None
+        self.name = ""
+        self.calls: dict[str, str] = {}
+
+    def feed(self, data: bytes) -> None:
+        """Take a piece."""
+        if self._lines is not None:
+            for line in self._lines.feed(data):
+                self._line(line)
+        elif len(self._held) <= _MOST_DOCUMENT:
+            self._held += data
+
+    def end(self) -> None:
+        """Note the end of the answer, or of a message of it."""
+        if self._lines is not None:
+            self._line(self._lines.end())
+        elif len(self._held) <= _MOST_DOCUMENT:
+            self._take(decoded_json(bytes(self._held)))
+        self._held.clear()
+
+    @property
+    def usage(self) -> dict[str, int | float]:
+        """Counts of tokens, with the names of session logs; empty if the answer gave none."""
+        return usage_of(self._usage)
+
+    def _line(self, line: bytes) -> None:
+        if not _TELLING.search(line):  # most of a stream consists of pieces of text
+            return
+        line = sse.data_of(line.strip())
+        if line[:1] == b"{":
+            self._take(decoded_json(line))
+
+    def _take(self, value: Any) -> None:
+        if isinstance(value, list):  # Gemini's stream without alt=sse
+            for one in objects_in(value):
+                self._take(one)
+            return
+        if not isinstance(value, dict):
+            return
+        for inner in (value.get("response"), value.get("message")):
+            if isinstance(inner, dict):
+                self._take(inner)
+        model = value.get("model") or value.get("modelVersion")
+        if isinstance(model, str):
+            self.model = model
+        for name in ("usage", gemini.USAGE_MEMBER):
+            if isinstance(value.get(name), dict):
+                counts = value[name].items()
+                self._usage.update({key: one for key, one in counts if one is not None})
+                self.name = str(value.get("id") or self.name)
+        for api in _APIS:
+            for call_id, name, call in api.calls_in(value, self.calls):
+                if isinstance(call_id, str) and call_id:
+                    named = name if isinstance(name, str) else str(call.get("type", ""))
+                    self.calls[call_id] = named or self.calls.get(call_id, "")
+
+
+def answer_of(pieces: Sequence[bytes], content_type: str | None) -> ModelAnswer:
+    """Assemble the answer in a body: server-sent events, or one JSON document.
+
+    Args:
+        pieces: the body, cut anywhere; or messages of a WebSocket, each a JSON document.
+        content_type: the type of the body; None for messages.
+    """
+    answer, texts = ModelAnswer(), list(pieces)
+    if content_type is not None:
+        body = b"".join(pieces)
+        texts = sse.data_lines(body) if _essence(content_type) == sse.CONTENT_TYPE else [body]
+    for text in texts:
+        found = decoded_json(text)  # None for [DONE], and what is cut off
+        for event in objects_in(found if isinstance(found, list) else [found]):
+            _take(answer, event)
+    return answer
+
+
+def _take(answer: ModelAnswer, event: Mapping[str, Any]) -> None:
+    inner = event.get("message" if event.get("type") == "message_start" else "response")
+    for one in (event, inner):
+        if isinstance(one, dict):
+            answer.model = text_in(one, "model") or text_in(one, "modelVersion") or answer.model
+            answer.fingerprint = text_in(one, "system_fingerprint") or answer.fingerprint
+            answer.stop = text_in(one, "stop_reason") or answer.stop
+    for api in _APIS:
+        api.take(answer, event)
+
+
+def api_of(document: Any) -> Api | None:
+    """The API of an answer, by its document or its first event."""
+    if not isinstance(document, dict):
+        return None
+    named: dict[Api, Any] = {
+        "responses": openai_responses,
+        "anthropic": anthropic,
+        "chat": openai_chat,
+        "gemini": gemini,
+    }
+    return next((name for name, api in named.items() if api.is_answer(document)), None)
+
+
+_HOLDERS = ("function", gemini.CALL, "function_call")
+
+
+def called_tools(body: bytes) -> Iterator[tuple[str, str]]:
+    """The names of the tools that an answer may call, each with the id of the call, if any.
+
+    This is for people who decide whether to trust a tape, so it reads everything that any client
+    could read: the body as a document, its lines and its events, whatever its content type, and
+    each object that looks like a call, wherever it is. A call may be yielded several times.
+    """
+    for text in dict.fromkeys(sse.readings(body)):
+        if text.lstrip()[:1] in {b"{", b"["}:
+            yield from _called(decoded_json(text))
+
+
+def _called(value: Any) -> Iterator[tuple[str, str]]:
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, list):
+            left += reversed(one)
+        if not isinstance(one, dict):
+            continue
+        left += reversed(one.values())
+        kind, call_id = one.get("type"), one.get("call_id") or one.get("id")
+        if isinstance(kind, str) and (kind.endswith("_call") or anthropic.CALL in kind):
+            yield str(one.get("name") or kind), str(call_id or "")
+        for holder in _HOLDERS:
+            inner = one.get(holder)
+            if isinstance(inner, dict) and inner.get("name"):
+                yield str(inner["name"]), str(call_id or inner.get("id") or "")
+
+
+_USAGES = (anthropic.USAGE, openai_responses.USAGE, openai_chat.USAGE, gemini.USAGE)
+_DETAILS = (anthropic.USAGE, gemini.USAGE, openai_responses.USAGE, openai_chat.USAGE)
+
+
+def usage_of(said: Mapping[str, Any]) -> dict[str, int | float]:
+    """A provider's counts of tokens and cost, with the names of session logs.
+
+    ``cached_input_tokens`` are part of ``input_tokens``, and ``reasoning_output_tokens`` part of
+    ``output_tokens``; if a provider counts them separately, they are added.
+    """
+    given = _first(said, (one.input for one in _USAGES))
+    answered = _first(said, (one.output for one in _USAGES))
+    beside_input = _sum(said, (name for one in _USAGES for name in one.input_beside))
+    beside_output = _sum(said, (name for one in _USAGES for name in one.output_beside))
+    found: dict[str, int | float | None] = {
+        "input_tokens": None if given is None else given + beside_input,
+        "output_tokens": None if answered is None else answered + beside_output,
+        "cached_input_tokens": _first(said, (one.cached for one in _DETAILS)),
+        "reasoning_output_tokens": _first(said, (one.reasoning for one in _DETAILS)),
+    }
+    cost = said.get("cost")
+    if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:
+        found["cost_usd"] = cost
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _first(said: Mapping[str, Any], names: Iterator[str]) -> int | None:
+    return next((count for name in names if (count := _count(said, name)) is not None), None)
+
+
+def _sum(said: Mapping[str, Any], names: Iterator[str]) -> int:
+    return sum(_count(said, name) or 0 for name in names)
+
+
+def _count(said: Mapping[str, Any], name: str) -> int | None:
+    value: Any = said
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
+    return value if whole else None
+
+
+def _essence(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
