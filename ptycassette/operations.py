@@ -69,26 +69,47 @@ def export_cassette(
         overwrite: replace an existing file.
         allow_unscrubbed: also open a cassette that was never scrubbed.
         **options: the options of the format, named as those of ``ptycassette export`` with ``_``
-            for ``-``; times in seconds.
+            for ``-`` (``--from`` is ``start``, ``--to`` is ``end``). A time is a number of seconds
+            or a text such as ``1m30s``, ``exchanges`` a number or a pair, ``report`` a path.
 
     Raises:
-        UsageError: there is no such format, it has no such option, or it cannot hold the recording.
+        UsageError: there is no such format, it has no such option, the option does not take this
+            value, or the format cannot hold the recording.
         ExistsError: the file exists.
         CassetteError: the cassette cannot be opened, or the disk refuses.
     """
-    from ptycassette.formats.export.registry import export_named, export_of_file
+    from ptycassette.agents.inprocess.drifting import with_turns
+    from ptycassette.formats.export.options import EXPORT_OPTIONS
+    from ptycassette.formats.export.registry import export_of_file, exports_of
+    from ptycassette.replaying.standin.io.process import read_reports
     from ptycassette.system.files.whole_file import write_whole
 
     name = os.fspath(out)
-    chosen = export_of_file(name, of="recording") if format is None else export_named(format)
+    if format is None:
+        chosen = export_of_file(name, of="recording")
+    else:
+        known = {one.name: one for one in exports_of("recording")}
+        if format not in known:
+            raise UsageError(f"there is no format {format!r}", hint=f"use {', '.join(known)}")
+        chosen = known[format]
     unknown = sorted(set(options) - set(chosen.options))
     if unknown:
         raise UsageError(
             f"{chosen.name} has no option {unknown[0]}",
             hint=f"its options: {', '.join(chosen.options) or 'none'}",
         )
+    taken = {
+        one.name: one.checked(options[one.name]) for one in EXPORT_OPTIONS if one.name in options
+    }
+    if taken.get("report") is not None:
+        where = os.fspath(taken["report"])
+        taken["report"] = tuple(read_reports(where))
+        if not taken["report"]:
+            raise UsageError("there is no report", where=where, hint="PTYCASSETTE_REPORT names it")
     with open_cassette(path, allow_unscrubbed=allow_unscrubbed) as cassette:
-        write_whole(name, chosen.recording(cassette, **options), overwrite=overwrite)
+        as_recorded = chosen.of_records or cassette.output_size
+        source = cassette if as_recorded else with_turns(cassette)  # code has no screen
+        write_whole(name, chosen.recording(source, **taken), overwrite=overwrite)
 
 
 def scrub_cassette(
@@ -111,13 +132,18 @@ def scrub_cassette(
         The report, which counts replacements by rule.
 
     Raises:
+        UsageError: a known value is too short, or the configuration is wrong.
         SecretLeftError: a secret would be left; nothing was written.
         CassetteError: the cassette cannot be read or written.
     """
     from ptycassette.recording.io.rescrub import scrub_cassette as scrubbed
     from ptycassette.scrub.io.setup import session_scrubber
 
-    scrubber = session_scrubber(known=known, volatile=volatile)
+    values = (known,) if isinstance(known, str) else known
+    try:
+        scrubber = session_scrubber(known=values, volatile=volatile)
+    except ValueError as wrong:
+        raise UsageError(str(wrong)) from wrong
     return scrubbed(Path(path), scrubber, target=None if output is None else Path(output))
 
 

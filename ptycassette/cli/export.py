@@ -22,7 +22,13 @@ from ptycassette.cli._options import (
 from ptycassette.cli._present import check_stdout_takes
 from ptycassette.errors import UsageError
 from ptycassette.formats.export.asciicast import left_out
-from ptycassette.formats.export.options import EXPORT_OPTIONS, ExportOption
+from ptycassette.formats.export.options import (
+    EXPORT_OPTIONS,
+    FONT_PIXELS,
+    MAX_ROWS,
+    MAX_SPEED,
+    ExportOption,
+)
 from ptycassette.formats.export.registry import (
     ExportFormat,
     export_named,
@@ -32,9 +38,6 @@ from ptycassette.formats.export.registry import (
 from ptycassette.model.visible_text import visible
 
 FORMATS = exports_of("recording")
-MAX_ROWS = 1_000_000
-MAX_SPEED = 1000
-PIXELS = (6, 72)
 _FEW = 2
 
 
@@ -62,7 +65,7 @@ def _click_option(option: ExportOption) -> Callable[[Any], Any]:
         case "factor":
             settings |= {"type": click.FloatRange(0, MAX_SPEED, min_open=True), "metavar": "FACTOR"}
         case "pixels":
-            settings |= {"type": click.IntRange(*PIXELS), "metavar": "PIXELS"}
+            settings |= {"type": click.IntRange(*FONT_PIXELS), "metavar": "PIXELS"}
         case "choice":
             settings |= {"type": click.Choice(option.choices), "show_default": True}
             settings["default"] = option.choices[0]

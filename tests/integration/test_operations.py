@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,8 @@ from ptycassette import (
     record,
     scrub_cassette,
     seal_cassette,
+    tool_call,
+    use_tape,
     verify_cassette,
 )
 from ptycassette.cli import main
@@ -54,6 +57,66 @@ def test_a_cassette_is_exported(cassette: Path, capfd: pytest.CaptureFixture[str
         export_cassette(cassette, "c.txt", theme="dark")
     assert not Path("c.txt").exists()
     assert capfd.readouterr() == ("", "")
+
+
+def test_code_is_exported_as_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recording of code has no screen; its turns are written, as by the command."""
+    monkeypatch.chdir(tmp_path)
+    code = tmp_path / "code.cassette"
+    with use_tape(code, mode="record"), tool_call("add", {"a": 1}) as call:
+        call.result = 2
+
+    export_cassette(code, "a.txt")
+    assert main(["export", "code.cassette", "b.txt"]) == 0
+
+    assert "tool add" in Path("a.txt").read_text(encoding="utf-8")
+    assert Path("a.txt").read_bytes() == Path("b.txt").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("out", "options"),
+    [
+        ("a.svg", {"format": "nonsense"}),
+        ("a.svg", {"format": "ansi"}),
+        ("a.svg", {"theme": "purple"}),
+        ("a.svg", {"speed": 0}),
+        ("a.svg", {"speed": "2"}),
+        ("a.svg", {"speed": float("nan")}),
+        ("a.svg", {"still": "yes"}),
+        ("a.svg", {"title": 7}),
+        ("a.cast", {"idle_limit": -1}),
+        ("a.cast", {"idle_limit": "soon"}),
+        ("a.txt", {"scrollback": 1.5}),
+        ("a.txt", {"scrollback": True}),
+        ("a.gif", {"font_size": 5}),
+        ("a.md", {"exchanges": (3, 1)}),
+        ("a.md", {"exchanges": 0}),
+    ],
+)
+def test_a_wrong_option_of_an_export_is_refused(
+    cassette: Path, out: str, options: dict[str, Any]
+) -> None:
+    """As the command refuses it, and nothing is written."""
+    with pytest.raises(UsageError):
+        export_cassette(cassette, out, **options)
+
+    assert not Path(out).exists()
+
+
+def test_a_time_of_an_export_is_written_as_everywhere(cassette: Path) -> None:
+    """A text and a number of seconds are the same time."""
+    export_cassette(cassette, "a.cast", idle_limit="1500ms")
+    export_cassette(cassette, "b.cast", idle_limit=1.5)
+
+    assert Path("a.cast").read_bytes() == Path("b.cast").read_bytes()
+
+
+def test_a_known_value_is_one_text_or_many(cassette: Path) -> None:
+    """A text is one value, not its characters; a value that is too short is refused."""
+    with pytest.raises(UsageError):
+        scrub_cassette(cassette, known=["x"])
+
+    assert scrub_cassette(cassette, known="xyzzy-plugh-42").status == "redacted"
 
 
 def test_a_cassette_is_scrubbed(cassette: Path) -> None:

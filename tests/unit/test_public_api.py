@@ -44,6 +44,13 @@ def test_a_name_that_has_moved_works_with_a_warning(name: str) -> None:
     assert name in viewing.__all__
 
 
+def test_no_public_name_is_that_of_a_module() -> None:
+    """Importing the module would put it in the place of the name."""
+    modules = {path.stem for path in Path(str(ptycassette.__file__)).parent.iterdir()}
+
+    assert not modules & {*ptycassette.__all__, *viewing.__all__}
+
+
 @pytest.mark.parametrize("name", ptycassette.__all__)
 def test_every_public_name_loads(name: str) -> None:
     """Each name of ``__all__`` is there, and is listed for completion."""

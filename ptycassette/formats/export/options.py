@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from typing import Any, Literal
 
 import msgspec
+
+from ptycassette.errors import UsageError
+from ptycassette.keys.quantities import parse_time
+
+MAX_ROWS = 1_000_000
+MAX_SPEED = 1000
+FONT_PIXELS = (6, 72)
+"""The smallest and the largest height of a font."""
 
 
 class ExportOption(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +39,61 @@ class ExportOption(msgspec.Struct, frozen=True, kw_only=True):
     def flag(self) -> str:
         """The spelling of the option on the command line."""
         return f"--{self.spelled or self.name.replace('_', '-')}"
+
+    def checked(self, value: object) -> Any:
+        """A value that Python code gave, as makers take it. None is always allowed.
+
+        A time is a number of seconds or a text such as ``1m30s``; a range a number, or a pair.
+        Reports are passed on.
+
+        Raises:
+            UsageError: the option does not take this value.
+        """
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        match self.kind:
+            case _ if value is None:
+                return None
+            case "text":
+                wanted, fits = "a text", isinstance(value, str)
+            case "flag":
+                wanted, fits = "True or False", isinstance(value, bool)
+            case "choice":
+                wanted, fits = f"one of {', '.join(self.choices)}", value in self.choices
+            case "seconds":
+                if isinstance(value, str):
+                    try:
+                        return parse_time(value)
+                    except ValueError as wrong:
+                        raise UsageError(f"{self.name}: {wrong}") from wrong
+                wanted, fits = "a number of seconds, 0 or more", is_number and _within(value, 0)
+            case "factor":
+                wanted = f"a number above 0, at most {MAX_SPEED}"
+                fits = is_number and value != 0 and _within(value, 0, MAX_SPEED)
+            case "rows" | "pixels":
+                least, most = (0, MAX_ROWS) if self.kind == "rows" else FONT_PIXELS
+                wanted = f"a whole number from {least} to {most}"
+                fits = is_number and isinstance(value, int) and _within(value, least, most)
+            case "range":
+                pair = (value, value) if is_number else value
+                wanted = "a number from 1, or a pair of them such as (3, 7)"
+                fits = _is_range(pair)
+                value = pair
+            case "reports":
+                return value
+        if not fits:
+            raise UsageError(f"{self.name} cannot be {value!r}", hint=f"give {wanted}")
+        return value
+
+
+def _within(value: Any, least: float, most: float = math.inf) -> bool:
+    return math.isfinite(value) and least <= value <= most
+
+
+def _is_range(pair: object) -> bool:
+    match pair:
+        case (int(first), int(last)):
+            return 0 < first <= last
+    return False
 
 
 EXPORT_OPTIONS = (

@@ -7,6 +7,7 @@ import random
 import string
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -19,6 +20,7 @@ from ptycassette.agents.rerun.exit_messages import (
     without_exit_messages,
 )
 from ptycassette.agents.rerun.gates import Gates
+from ptycassette.agents.rerun.io.options import RerunOptions
 from ptycassette.agents.rerun.io.preparing import located
 from ptycassette.agents.rerun.report import (
     RequestMiss,
@@ -473,3 +475,11 @@ def test_above_a_farewell_both_last_screens_may_differ() -> None:
     )
     assert from_farewell(repainted, ["crashed"], "^Goodbye") == (repainted, ["crashed"])
     assert from_farewell(repainted, cleared, "") == (repainted, cleared)
+
+
+@pytest.mark.parametrize("name", ["cwd", "copied", "home", "root"])
+def test_a_path_of_the_options_may_be_text(name: str) -> None:
+    """``rerun_cassette(..., cwd="work")`` is ``cwd=Path("work")``."""
+    given: dict[str, Any] = {name: "work"}
+
+    assert RerunOptions(**given) == RerunOptions(**{name: Path("work")})

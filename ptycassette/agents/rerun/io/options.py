@@ -53,3 +53,9 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
     strict_order: bool = False
     faketime: bool = False
     shared_network: bool = False
+
+    def __post_init__(self) -> None:
+        """Take paths that are text, as functions with ``**options`` get them."""
+        for name in ("cwd", "copied", "home", "root"):
+            if isinstance(given := getattr(self, name), str):
+                msgspec.structs.force_setattr(self, name, Path(given))
