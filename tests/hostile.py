@@ -196,7 +196,7 @@ def _run(case: Case, folder: Path) -> dict[str, Any]:
     """Run one case in a folder of its own."""
     folder.mkdir()
     os.chdir(folder)
-    path = folder / case.words[1]
+    path = folder / case.words[2 if case.words[0] == "edit" else 1]
     make = case.make if callable(case.make) else _text(case.make)
     make(path)
     before = _listed(folder)

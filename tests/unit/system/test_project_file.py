@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Any, get_args
 
@@ -71,26 +70,6 @@ def test_the_same_in_pyproject(home: Path) -> None:
 
     found = find_project(home)
     assert (found.mode, found.scrub) == ("auto", {"volatile": True})
-
-
-def test_a_file_is_parsed_again_only_when_it_was_changed(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A block of ``use_tape`` reads it three times, and there may be one in each test."""
-    parsed: list[str] = []
-
-    def parse(text: str) -> dict[str, Any]:
-        parsed.append(text)
-        return tomllib.loads(text)
-
-    monkeypatch.setattr(project_file, "parse_toml", parse)
-    project_file._parsed.cache_clear()
-    texts = ['mode = "live"', 'mode = "auto"']
-    for text in texts:
-        (home / "ptycassette.toml").write_text(text)
-        assert {find_project(home).mode for _ in range(3)} == {text[8:12]}
-
-    assert parsed == texts
 
 
 def test_the_nearest_file_counts(home: Path) -> None:
