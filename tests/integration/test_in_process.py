@@ -209,6 +209,53 @@ def test_a_decorator_takes_functions_coroutines_and_generators(
     assert len(provider.bodies) == 1
 
 
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("made", ["whole", "stream"])
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_transport_in_memory_is_recorded_as_the_network_is(
+    kind: str, made: str, packed: bool, tmp_path: Path
+) -> None:
+    """Tests of clients have one; a response that it makes whole is read before anybody asks."""
+    asked: list[bytes] = []
+
+    def answer(request: Any) -> Any:
+        asked.append(request.content)
+        data = json.dumps({"echo": len(asked), "of": json.loads(request.content)}).encode()
+        headers = {"content-type": "application/json"}
+        if packed:
+            data, headers["content-encoding"] = gzip.compress(data), "gzip"
+        if made == "whole":
+            return httpx.Response(200, headers=headers, content=data)
+
+        class Pieces(httpx.SyncByteStream, httpx.AsyncByteStream):  # type: ignore[misc]
+            def __iter__(self) -> Iterator[bytes]:
+                yield data
+
+            async def __aiter__(self) -> Any:
+                yield data
+
+        return httpx.Response(200, headers=headers, stream=Pieces())
+
+    async def later(text: str) -> Any:
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+            return (await client.post("http://model.test/v1", json={"text": text})).json()
+
+    def now(text: str) -> Any:
+        if kind == "async":
+            return asyncio.run(later(text))
+        with httpx.Client(transport=httpx.MockTransport(answer)) as client:
+            return client.post("http://model.test/v1", json={"text": text}).json()
+
+    texts = ["one", "two", "one"]
+    with use_tape(tmp_path / "c", mode="record"):
+        was = [now(text) for text in texts]
+    with use_tape(tmp_path / "c", mode="replay"):
+        assert [now(text) for text in texts] == was
+    assert len(asked) == 3
+    with open_cassette(tmp_path / "c") as cassette:
+        assert [one.entry.outcome for one in cassette.tape()] == ["complete"] * 3
+
+
 @pytest.mark.asyncio
 async def test_an_asynchronous_block_records_like_a_synchronous_one(
     tmp_path: Path, provider: Provider

@@ -205,7 +205,8 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 served.end(number, *failure_of(exc))
                 raise
             body = _begun(served, number, response)
-            response.stream = answers.recorded(response.stream, body)
+            if not answers.was_read(response, body):
+                response.stream = answers.recorded(response.stream, body)
             return response
 
     class AsyncTapeTransport(module.AsyncBaseTransport):  # type: ignore[misc]
@@ -230,7 +231,8 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 served.end(number, *failure_of(exc))
                 raise
             body = _begun(served, number, response)
-            response.stream = answers.recorded_async(response.stream, body)
+            if not answers.was_read(response, body):
+                response.stream = answers.recorded_async(response.stream, body)
             return response
 
     return TapeTransport, AsyncTapeTransport
@@ -334,6 +336,17 @@ class _Answers:
 
         self.recorded, self.recorded_async = RecordedStream, RecordedAsyncStream
         self._served = ServedStream
+
+    def was_read(self, response: Any, body: AnswerBody) -> bool:
+        """Record the body of a response that a transport in memory made whole.
+
+        Nobody reads the stream of such a response again. False if it has to be read first.
+        """
+        whole = response.is_stream_consumed and isinstance(response.stream, self._module.ByteStream)
+        if whole:
+            body.data(b"".join(response.stream))
+            body.end("complete")
+        return bool(whole)
 
     def sync(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
         if isinstance(answer, Hit) and not answer.status:
