@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 BANNED = {"told", "hearing", "slid", "grown", "trail", "deltas", "ledger", "joins"}
 """Words that once were names, and that only their author understood."""
@@ -77,3 +79,71 @@ def test_no_public_function_is_documented_by_a_mnemonic_alone() -> None:
     ]
 
     assert found == []
+
+
+MARKERS = re.compile(
+    r"\b(?:says?|tells?|told|whoever|nobody|lies|stand(?!-)|stands|stood|lay)\b"
+    r"|\b(?:is|are|was|were) none\b"
+    r"|(?:^|[.!?:] +|\n\n?\s*)(?:Of|What|Who|Where there (?:is|are)) ",
+    re.MULTILINE,
+)
+"""Signs of a sentence that has to be read twice: see ``CONTRIBUTING.md``."""
+_BLOCK = re.compile(r"```.*?```", re.DOTALL)
+
+
+def strings(node: ast.AST) -> Iterator[str]:
+    """The strings in an expression."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str):
+            yield one.value
+
+
+def errors_and_helps(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """The texts that raise an error, and those that describe an option."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        function = node.func
+        name = getattr(function, "attr", getattr(function, "id", ""))
+        if name.endswith("Error"):
+            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                yield from (("errors", text) for text in strings(argument) if " " in text)
+        for keyword in node.keywords:
+            if keyword.arg == "help":
+                yield from (("helps", text) for text in strings(keyword.value))
+
+
+def docstrings(tree: ast.AST) -> Iterator[str]:
+    """The docstrings of a module and of all in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, list[str]]:
+    """What people read, by kind."""
+    first = [ROOT / "README.md", ROOT / "docs/tutorial.md"]
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    found: dict[str, list[str]] = {"errors": [], "helps": [], "docstrings": []}
+    found["first pages"] = [_BLOCK.sub("", page.read_text("utf-8")) for page in first]
+    found["docs"] = [_BLOCK.sub("", page.read_text("utf-8")) for page in pages]
+    for path in sorted((ROOT / "ptycassette").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        found["docstrings"] += docstrings(tree)
+        for kind, text in errors_and_helps(tree):
+            found[kind].append(text)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [("errors", 1.0), ("helps", 1.0), ("first pages", 1.0), ("docs", 1.0), ("docstrings", 1.0)],
+)
+def test_texts_are_plain(kind: str, most: float, texts: dict[str, list[str]]) -> None:
+    """A smoke alarm and not the goal: so many markers in 1,000 words, and no more."""
+    words = sum(len(re.findall(r"[A-Za-z']+", text)) for text in texts[kind])
+    found = [hit.group().strip() for text in texts[kind] for hit in MARKERS.finditer(text)]
+
+    assert words > 1000
+    assert 1000 * len(found) / words <= most, found
