@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ptycassette.replaying.io.replayer import areplay, replay
     from ptycassette.replaying.io.using import UseResult, use
     from ptycassette.system.pty.process import spawn
+    from ptycassette.tape.io.draw_log import open_draws
 
 _MODULES = {
     "agents.inprocess.calls": "ToolError",
@@ -65,6 +66,7 @@ _MODULES = {
     "replaying.io.replayer": "areplay replay",
     "replaying.io.using": "UseResult use",
     "system.pty.process": "spawn",
+    "tape.io.draw_log": "open_draws",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
@@ -90,6 +92,7 @@ __all__ = [
     "export_cassette",
     "fork_cassette",
     "open_cassette",
+    "open_draws",
     "record",
     "replay",
     "rerun_cassette",

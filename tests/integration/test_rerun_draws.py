@@ -30,7 +30,7 @@ text = "Hello from the script."
 ASK = """
 import http.client, json, os
 from urllib.parse import urlsplit
-from ptycassette.tape.io.draw_log import open_draws
+from ptycassette import open_draws
 draws = open_draws()
 lot, moment = draws.random(), draws.now()
 base = urlsplit(os.environ["OPENAI_BASE_URL"])
@@ -89,7 +89,7 @@ def test_draws_without_a_tape_are_served(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A program that asks no provider is rerun, too; alone, and among the cassettes of a folder."""
-    program = "from ptycassette.tape.io.draw_log import open_draws\nprint(open_draws().uuid4())\n"
+    program = "from ptycassette import open_draws\nprint(open_draws().uuid4())\n"
     (tmp_path / "draw.py").write_text(program)
     (tmp_path / "plain.py").write_text("print('no draw')\n")
     monkeypatch.chdir(tmp_path)

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import ptycassette
-from ptycassette import viewing
+from ptycassette import toolkit, viewing
 
 HEAVY = ("pyte", "textual", "pytest", "aiohttp", "rich", "click")
 
@@ -31,7 +31,7 @@ def test_the_public_names_are_few_and_each_is_on_the_page() -> None:
     listed = re.findall(r"`(\w+)`", "\n".join(row.split("|")[1] for row in rows.splitlines()))
 
     assert sorted(listed) == sorted({*ptycassette.__all__} - {"__version__"})
-    assert len(listed) <= 33
+    assert len(listed) <= 34
 
 
 @pytest.mark.parametrize("name", sorted({*viewing.MODULE_OF} - {"read_plain"}))
@@ -58,7 +58,23 @@ def test_every_public_name_loads(name: str) -> None:
     assert name in dir(ptycassette)
 
 
-@pytest.mark.parametrize("module", [ptycassette, viewing])
+def test_pages_import_only_what_is_public() -> None:
+    """A module that a page names stays where it is."""
+    root = Path(__file__).resolve().parents[2]
+    public = {"", ".errors", ".testing", ".toolkit", ".viewing"}
+    found = {
+        (page.name, place)
+        for page in (root / "README.md", *(root / "docs").glob("*.md"))
+        for place in re.findall(
+            r"^(?:from|import) ptycassette([.\w]*)", page.read_text(encoding="utf-8"), re.MULTILINE
+        )
+    }
+
+    assert len(found) > 10
+    assert [(page, place) for page, place in sorted(found) if place not in public] == []
+
+
+@pytest.mark.parametrize("module", [ptycassette, toolkit, viewing])
 def test_type_checkers_see_the_names_that_python_loads(module: ModuleType) -> None:
     """The imports for type checkers, the table for Python and ``__all__`` agree."""
     tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))

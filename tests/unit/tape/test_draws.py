@@ -46,7 +46,8 @@ CALLS: dict[str, Any] = {
 PROGRAM = """
 import json
 import os
-from ptycassette.tape.io.draw_log import open_draws, served_draws
+from ptycassette import open_draws
+from ptycassette.tape.io.draw_log import served_draws
 draws = open_draws()
 print(draws.uuid4(), draws.now().isoformat(), draws.random(), draws.randbytes(4).hex(), flush=True)
 os.kill(os.getpid(), 9)

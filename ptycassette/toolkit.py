@@ -1,0 +1,78 @@
+"""Parts of the product for tools of your own, besides the public names of ``ptycassette``.
+
+The scripted provider, profiles and probes of agent CLIs, the scheduler of replays, the matcher of
+tapes, and bundles of agent-rerun. Names load on first use, as those of ``ptycassette`` do.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+TYPE_CHECKING = False  # as in ``ptycassette``
+if TYPE_CHECKING:
+    from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
+    from ptycassette.agents.harness.io.files import load_profile
+    from ptycassette.agents.harness.io.logs import log_reader
+    from ptycassette.agents.harness.io.offline import offline_run
+    from ptycassette.agents.harness.probe import Probe
+    from ptycassette.profiles.profile import Profile
+    from ptycassette.replaying.scheduler import AwaitInput, Done, Emit, Scheduler, Wait
+    from ptycassette.seal.bundle.exporting import (
+        Demands,
+        apply_bundle,
+        capture_bundle,
+        verify_bundle,
+    )
+    from ptycassette.tape.io.recorded_answers import load_matching_rules
+    from ptycassette.tape.matching.matcher import Matcher
+    from ptycassette.tape.matching.question import Question
+
+_MODULES = {
+    "agents.harness.io.fake_provider": "FakeProviderServer",
+    "agents.harness.io.files": "load_profile",
+    "agents.harness.io.logs": "log_reader",
+    "agents.harness.io.offline": "offline_run",
+    "agents.harness.probe": "Probe",
+    "profiles.profile": "Profile",
+    "replaying.scheduler": "AwaitInput Done Emit Scheduler Wait",
+    "seal.bundle.exporting": "Demands apply_bundle capture_bundle verify_bundle",
+    "tape.io.recorded_answers": "load_matching_rules",
+    "tape.matching.matcher": "Matcher",
+    "tape.matching.question": "Question",
+}
+MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+__all__ = [
+    "AwaitInput",
+    "Demands",
+    "Done",
+    "Emit",
+    "FakeProviderServer",
+    "Matcher",
+    "Probe",
+    "Profile",
+    "Question",
+    "Scheduler",
+    "Wait",
+    "apply_bundle",
+    "capture_bundle",
+    "load_matching_rules",
+    "load_profile",
+    "log_reader",
+    "offline_run",
+    "verify_bundle",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a name on its first use."""
+    if name not in MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"ptycassette.{MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The names, for completion."""
+    return sorted(__all__)
