@@ -1,7 +1,8 @@
 """Parts of the product for tools of your own, besides the public names of ``ptycassette``.
 
-The scripted provider, profiles and probes of agent CLIs, the scheduler of replays, the matcher of
-tapes, and bundles of agent-rerun. Names load on first use, as those of ``ptycassette`` do.
+The scripted provider, profiles and probes of agent CLIs, the scheduler of replays, transforms of
+time, the matcher of tapes, rules of the scrubber, emulators, and bundles of agent-rerun. Names
+load on first use, as those of ``ptycassette`` do.
 """
 
 from __future__ import annotations
@@ -15,8 +16,14 @@ if TYPE_CHECKING:
     from ptycassette.agents.harness.io.logs import log_reader
     from ptycassette.agents.harness.io.offline import offline_run
     from ptycassette.agents.harness.probe import Probe
+    from ptycassette.cassette.timeline.index import TimeIndex
+    from ptycassette.cassette.timeline.transforms import between, chain, limit_idle, speed
+    from ptycassette.model.ports import Emulator
     from ptycassette.profiles.profile import Profile
+    from ptycassette.recording.io.options import RecordOptions
     from ptycassette.replaying.scheduler import AwaitInput, Done, Emit, Scheduler, Wait
+    from ptycassette.scrub.rules.rule_set import Rule
+    from ptycassette.scrub.session import default_scrubber
     from ptycassette.seal.bundle.exporting import (
         Demands,
         apply_bundle,
@@ -26,6 +33,8 @@ if TYPE_CHECKING:
     from ptycassette.tape.io.recorded_answers import load_matching_rules
     from ptycassette.tape.matching.matcher import Matcher
     from ptycassette.tape.matching.question import Question
+    from ptycassette.terminal._conformance import differences
+    from ptycassette.terminal.emulator import backend
 
 _MODULES = {
     "agents.harness.io.fake_provider": "FakeProviderServer",
@@ -33,12 +42,20 @@ _MODULES = {
     "agents.harness.io.logs": "log_reader",
     "agents.harness.io.offline": "offline_run",
     "agents.harness.probe": "Probe",
+    "cassette.timeline.index": "TimeIndex",
+    "cassette.timeline.transforms": "between chain limit_idle speed",
+    "model.ports": "Emulator",
     "profiles.profile": "Profile",
+    "recording.io.options": "RecordOptions",
     "replaying.scheduler": "AwaitInput Done Emit Scheduler Wait",
+    "scrub.rules.rule_set": "Rule",
+    "scrub.session": "default_scrubber",
     "seal.bundle.exporting": "Demands apply_bundle capture_bundle verify_bundle",
     "tape.io.recorded_answers": "load_matching_rules",
     "tape.matching.matcher": "Matcher",
     "tape.matching.question": "Question",
+    "terminal._conformance": "differences",
+    "terminal.emulator": "backend",
 }
 MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
@@ -47,19 +64,30 @@ __all__ = [
     "Demands",
     "Done",
     "Emit",
+    "Emulator",
     "FakeProviderServer",
     "Matcher",
     "Probe",
     "Profile",
     "Question",
+    "RecordOptions",
+    "Rule",
     "Scheduler",
+    "TimeIndex",
     "Wait",
     "apply_bundle",
+    "backend",
+    "between",
     "capture_bundle",
+    "chain",
+    "default_scrubber",
+    "differences",
+    "limit_idle",
     "load_matching_rules",
     "load_profile",
     "log_reader",
     "offline_run",
+    "speed",
     "verify_bundle",
 ]
 
