@@ -302,7 +302,8 @@ def elsewhere(action: Callable[[], object], place: Path) -> dict[str, Any]:
         status = 1
         try:
             signal.alarm(90)  # a guard against hanging alone
-            resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+            most = _mapped_bytes() + (2 << 30)  # a test run that is long has mapped gigabytes
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
             base = _peak()
             watching = True
 
@@ -333,6 +334,12 @@ def elsewhere(action: Callable[[], object], place: Path) -> dict[str, Any]:
     told = pickle.loads(data)  # noqa: S301 - from our own fork
     assert isinstance(told, dict)
     return told
+
+
+def _mapped_bytes() -> int:
+    """The address space of this process (proc(5))."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+    return int(pages) * resource.getpagesize()
 
 
 def _open_all(place: Path) -> None:
