@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import importlib
 import json
@@ -42,6 +43,7 @@ from ptycassette import (
 )
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
+from ptycassette.agents.inprocess.active import current_owner
 from ptycassette.agents.inprocess.calls import ToolError, ToolOutcome, calls_before
 from ptycassette.errors import (
     DivergenceError,
@@ -207,6 +209,17 @@ def test_a_decorator_takes_functions_coroutines_and_generators(
     assert list(generator("milk")) == ["you said milk"]
     assert asyncio.run(first(async_generator("milk"))) == "you said milk"
     assert len(provider.bodies) == 1
+
+
+def test_a_class_is_not_decorated(tmp_path: Path) -> None:
+    """It would become a function: pytest would no longer find its tests, and report no failure."""
+    with pytest.raises(UsageError, match="Tests is a class") as refused:
+
+        @use_tape(tmp_path / "run.cassette")
+        class Tests:
+            pass
+
+    assert "pytest.mark.ptycassette_tape" in str(refused.value.hint)
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
@@ -527,6 +540,52 @@ def test_threads_and_pools_of_the_block_belong_to_it(tmp_path: Path, provider: P
             first = run(provider.url)
         with use_tape(path):
             assert run(NOWHERE) == first
+
+
+def test_a_finalizer_may_begin_a_task_at_any_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As that of OpenAI's asynchronous client does, when the garbage is collected in our code."""
+    closed: list[int] = []
+
+    class Client:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            asyncio.get_running_loop().create_task(self.close())
+
+        @staticmethod
+        async def close() -> None:
+            closed.append(1)
+
+    @tape_tool
+    def tool() -> int:
+        return 1
+
+    def owner_after_collection() -> Any:
+        gc.collect()
+        return current_owner()
+
+    monkeypatch.setattr(f"{calls_before.__module__}.current_owner", owner_after_collection)
+
+    async def run() -> None:
+        with use_tape(tmp_path / "run.cassette", mode="record"):
+            Client()
+            await asyncio.to_thread(tool)
+            await asyncio.sleep(0)
+
+    gc.disable()
+    thread = threading.Thread(target=asyncio.run, args=(run(),), daemon=True)
+    try:
+        thread.start()
+        thread.join(60)
+    finally:
+        gc.enable()
+    assert not thread.is_alive(), "the log waits for itself"
+    assert closed == [1]
+    with use_tape(tmp_path / "run.cassette"):
+        assert tool() == 1
 
 
 PROGRAM = """

@@ -369,7 +369,7 @@ class CallLog:
     def __init__(self) -> None:
         self.items: list[TapeItem] = []
         self.notes: list[JournalEvent] = []
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a finalizer may begin a task while it is held
         self.draws: Draws = RecordedDraws(
             MachineDraws(), keep=lambda draw: self.note(draw_event(draw))
         )
@@ -396,8 +396,8 @@ class CallLog:
     def ask(self, asked: Asked) -> int:
         """Note a request; return its number."""
         with self._lock:
-            self._exchanges += 1
-            number, t_us = self._exchanges, self.t_us
+            number = self._exchanges = self._exchanges + 1
+            t_us = self.t_us
             self.order.begin(str(number))
             self.items.append(
                 RequestBegun(

@@ -379,7 +379,16 @@ class UseTape:
         return self.__exit__(*details)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Run ``function`` in a block each time; its parameter ``tape``, if any, is the tape."""
+        """Run ``function`` in a block each time; its parameter ``tape``, if any, is the tape.
+
+        Raises:
+            UsageError: it is a class, whose tests pytest would no longer find.
+        """
+        if inspect.isclass(function):
+            raise UsageError(
+                f"use_tape decorates functions, and {function.__name__} is a class",
+                hint="decorate its functions, or mark the class with pytest.mark.ptycassette_tape",
+            )
         signature = inspect.signature(function)
         takes = "tape" in signature.parameters
 
