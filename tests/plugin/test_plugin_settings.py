@@ -417,11 +417,9 @@ WAYS_OF_USE = {
     ("case", "words"), [*((case, ("-q",)) for case in WAYS_OF_USE), ("in the test", ("-n", "2"))]
 )
 def test_a_use_is_noticed_however_late_it_comes(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, case: str, words: tuple[str, ...]
+    pytester: pytest.Pytester, case: str, words: tuple[str, ...]
 ) -> None:
     """It is counted, and a failure leaves a trace."""
-    # The second version of each file has the same size, perhaps in the same second.
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     write_cassette(pytester.path / "c.cassette", Output(0, b"hello"))
     pytester.makepyfile(
         beside="""
