@@ -1229,6 +1229,152 @@ def test_a_call_after_the_block_is_refused(tmp_path: Path, provider: Provider) -
     assert [body["messages"][0]["content"] for body in provider.bodies] == ["one"]
 
 
+def _pieces(handler: BaseHTTPRequestHandler) -> None:
+    """An answer in two pieces."""
+    handler.send_response(200)
+    handler.send_header("content-type", "text/event-stream")
+    handler.send_header("transfer-encoding", "chunked")
+    handler.end_headers()
+    for data in (b"data: one\n\n", b"data: two\n\n", b""):
+        handler.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+
+
+def _begin_httpx(url: str) -> Callable[[], bytes]:
+    client = httpx.Client()
+    answer = client.send(client.build_request("POST", url, json=question("milk")), stream=True)
+    pieces = answer.iter_raw()
+    next(pieces)
+
+    def rest() -> bytes:
+        try:
+            return b"".join(pieces)
+        finally:
+            answer.close()
+            client.close()
+
+    return rest
+
+
+def _begin_requests(url: str) -> Callable[[], bytes]:
+    requests = pytest.importorskip("requests")
+    answer = requests.post(url, json=question("milk"), stream=True)
+    pieces = answer.iter_content(None)
+    next(pieces)
+
+    def rest() -> bytes:
+        try:
+            return b"".join(pieces)
+        finally:
+            answer.close()
+
+    return rest
+
+
+def _begin_urllib3(url: str) -> Callable[[], bytes]:
+    urllib3 = pytest.importorskip("urllib3")
+    pool = urllib3.PoolManager()
+    answer = pool.request("POST", url, json=question("milk"), preload_content=False)
+    answer.read(4)
+
+    def rest() -> bytes:
+        try:
+            return bytes(answer.read(100))
+        finally:
+            answer.close()
+            pool.clear()
+
+    return rest
+
+
+def _in_a_loop(begin: Callable[[str], Any]) -> Callable[[str], Callable[[], bytes]]:
+    """An asynchronous client, whose loop goes on after the block."""
+
+    def begun(url: str) -> Callable[[], bytes]:
+        runner = asyncio.Runner()
+        later = runner.run(begin(url))
+
+        def rest() -> bytes:
+            with runner:
+                return bytes(runner.run(later()))
+
+        return rest
+
+    return begun
+
+
+async def _begin_async_httpx(url: str) -> Any:
+    client = httpx.AsyncClient()
+    request = client.build_request("POST", url, json=question("milk"))
+    answer = await client.send(request, stream=True)
+    pieces = answer.aiter_raw()
+    await anext(pieces)
+
+    async def rest() -> bytes:
+        try:
+            return b"".join([one async for one in pieces])
+        finally:
+            await answer.aclose()
+            await client.aclose()
+
+    return rest
+
+
+async def _begin_aiohttp(url: str) -> Any:
+    aiohttp = pytest.importorskip("aiohttp")
+    session = aiohttp.ClientSession()
+    answer = await session.post(url, json=question("milk"))
+    await answer.content.readexactly(len(b"data: one\n\n"))
+
+    async def rest() -> bytes:
+        try:
+            return bytes(await answer.content.read())
+        finally:
+            await session.close()
+
+    return rest
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        _begin_httpx,
+        _begin_requests,
+        _begin_urllib3,
+        _in_a_loop(_begin_async_httpx),
+        _in_a_loop(_begin_aiohttp),
+    ],
+    ids=["httpx", "requests", "urllib3", "httpx later", "aiohttp"],
+)
+def test_an_answer_is_not_read_on_after_the_block(
+    tmp_path: Path, provider: Provider, begin: Callable[[str], Callable[[], bytes]]
+) -> None:
+    """The same error in both modes, with the call; the recording has the part that was read."""
+    provider.answers = [_pieces]
+    for mode, url in (("record", provider.url), ("replay", NOWHERE)):
+        with use_tape(tmp_path / "run.cassette", mode=mode):
+            rest = begin(f"{url}/v1/messages")
+        with pytest.raises(SessionClosedError, match="answer to POST /v1/messages was read on"):
+            rest()
+    with open_cassette(tmp_path / "run.cassette") as cassette:
+        [entry] = [one.entry for one in cassette.tape()]
+    assert entry.outcome == "client-gone"
+
+
+def test_a_stream_that_is_left_alone_raises_nothing(tmp_path: Path, provider: Provider) -> None:
+    """It is closed when it is collected, after the block."""
+    provider.answers = [_pieces]
+    for mode, url in (("record", provider.url), ("replay", NOWHERE)):
+        client = httpx.Client()
+        request = client.build_request("POST", f"{url}/v1/messages", json=question("milk"))
+        with use_tape(tmp_path / "run.cassette", mode=mode):
+            answer = client.send(request, stream=True)
+            next(answer.iter_raw())
+        answer.close()
+        client.close()
+        del answer
+        gc.collect()
+
+
 def test_the_network_is_off_in_replay(tmp_path: Path, provider: Provider) -> None:
     """For whatever the block does, in its threads as well; another thread has its network."""
     path = recorded(tmp_path / "run.cassette", "one")

@@ -278,6 +278,24 @@ class OpenTape:
             )
         return self._log
 
+    def reading(self, asked: Asked) -> Callable[[], None]:
+        """A function that is called before each piece of the answer to a request is read.
+
+        It raises ``SessionClosedError`` after the block: the rest would be in no recording.
+        """
+
+        def check() -> None:
+            if self._over:
+                raise SessionClosedError(
+                    f"the answer to {asked.method} {asked.target} was read on after its block of"
+                    " use_tape was left",
+                    where=str(self.path),
+                    hint="read the whole answer in the block; a recording has only the part that"
+                    " was read there",
+                )
+
+        return check
+
     @property
     def waits(self) -> bool:
         """Whether an answer may take time, because a fork asks a live provider."""
