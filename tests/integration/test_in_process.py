@@ -5,27 +5,37 @@
 from __future__ import annotations
 
 import asyncio
+import collections
+import dataclasses
+import datetime as dt
+import enum
 import gc
 import gzip
 import importlib
+import ipaddress
 import json
 import os
 import random
+import re
 import shlex
 import socket
 import string
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("aiohttp")
 HTTPX = next((name for name in ("httpx", "httpx2") if find_spec(name)), "httpx")
@@ -1499,6 +1509,251 @@ def test_a_tool_is_served_and_does_not_run(tmp_path: Path) -> None:
     assert isinstance(other, ToolError)
     assert other.type == "CalledProcessError"
     assert ran == ["milk", "key", "own", "other"]
+
+
+class Colour(enum.Enum):
+    """A type of a program's own."""
+
+    RED = "red"
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """Another one."""
+
+    name: str
+    more: Any = None
+
+
+class Row(NamedTuple):
+    """Another one."""
+
+    number: int
+
+
+class Label(str):
+    """A text that is not only a text."""
+
+    __slots__ = ()
+
+
+class Array:
+    """As the arrays of numpy are."""
+
+    def tolist(self) -> list[int]:
+        """Its numbers."""
+        return [1, 2]
+
+
+def served(value: Any, declared: Any, path: Path) -> Any:
+    """What a served tool gives in replay that returned this value in the recording."""
+
+    def find() -> Any:
+        return value
+
+    if declared is not None:
+        find.__annotations__["return"] = declared
+    else:
+        find.__annotations__.clear()
+    tool = tape_tool(replay="serve")(find)
+    with use_tape(path, mode="record"):
+        assert tool() is value
+    with use_tape(path):
+        return tool()
+
+
+WHEN = dt.datetime(2026, 1, 2, 3, 4, tzinfo=dt.UTC)
+RETURNED = [
+    ({1: 2}, dict[int, int]),
+    ((1, "a"), tuple[int, str]),
+    ({"b", "a"}, set[str]),
+    ({Item("a"), Item("b")}, set[Item]),
+    (WHEN, dt.datetime),
+    (b"\x00", bytes),
+    (Decimal("1.50"), Decimal),
+    (Colour.RED, Colour),
+    (Item("a", [1]), Item),
+    ([Row(1)], list[Row]),
+    (Path("a"), Path),
+    ([Path("a")], list[Path]),
+    (Label("a"), Label),
+    (1j, complex),
+    (ipaddress.ip_address("::1"), ipaddress.IPv6Address),
+    (collections.Counter("aab"), collections.Counter),
+    ({"a": [1, 2.5, None, True]}, None),
+    ([1, 2.5], list[float]),
+    (None, None),
+]
+
+
+@pytest.mark.parametrize(("value", "declared"), RETURNED, ids=lambda one: repr(one)[:40])
+def test_a_served_result_equals_the_one_that_the_tool_returned(
+    value: Any, declared: Any, tmp_path: Path
+) -> None:
+    """In type and value, and in the order of its keys, if the tool declares what it returns."""
+    found = served(value, declared, tmp_path / "run.cassette")
+
+    assert found == value
+    assert repr(found) == repr(value) or isinstance(value, set)
+
+
+def test_a_served_result_may_be_one_of_several_models(tmp_path: Path) -> None:
+    """And lists of models."""
+    pydantic = pytest.importorskip("pydantic")
+    one = pydantic.create_model("One", a=int)
+    other = pydantic.create_model("Other", b=(tuple[int, ...], ...))
+
+    for value, declared in [
+        (one(a=1), one),
+        ([one(a=1)], list[one]),
+        (other(b=(1,)), one | other),
+        (collections.deque([1]), collections.deque[int]),
+    ]:
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.cassette"
+        assert served(value, declared, path) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "declared", "said"),
+    [
+        (float("nan"), float, "result is nan, which JSON does not have"),
+        ([1.0, float("inf")], None, "result[1] is inf"),
+        ({1: 2}, None, "with keys of type int"),
+        ({1: 2, "1": 3}, None, "with keys of type int, str"),
+        ({"a": [(1, 2)]}, None, "result['a'][0] is of type tuple, and replay would give list"),
+        ([(1, 2)], list, "result[0] is of type tuple"),
+        (WHEN, None, "result is of type datetime, and replay would give str"),
+        ({1}, None, "result is of type set"),
+        (b"a", None, "result is of type bytes"),
+        (Decimal(1), None, "result is of type Decimal"),
+        (Colour.RED, None, "result is of type Colour"),
+        (Item("a"), None, "result is of type Item, and replay would give dict"),
+        (Item("a", (1,)), Item, "result.more is of type tuple"),
+        (Row(1), None, "result is of type Row"),
+        (Path("a"), None, "result is of type PosixPath"),
+        (Label("a"), None, "result is of type Label"),
+        (Array(), None, "result is of type Array, and replay would give list"),
+        ((one for one in "ab"), None, "result is of type generator"),
+        ({"a": Item("b", object())}, None, "result['a'].more is of type object"),
+        ([2**64], None, "result[0] is of type int"),
+        ({(1, 2): 3}, dict[tuple[int, int], int], "result is of type dict"),
+    ],
+    ids=lambda one: repr(one)[:40].partition(" at ")[0],
+)
+def test_a_result_that_replay_would_change_is_refused_at_once(
+    value: Any, declared: Any, said: str, tmp_path: Path
+) -> None:
+    """The error names the tool and the part, and the block fails even if the code swallows it."""
+    path = tmp_path / "run.cassette"
+    with pytest.raises(UsageError, match="tool find ") as failed:
+        served(value, declared, path)
+    assert said in str(failed.value)
+    assert failed.value.hint
+    with pytest.raises(UsageError, match="tool find "), use_tape(path, mode="record"):
+        tool = tape_tool(replay="serve", name="find")(lambda: value)
+        if declared is None or declared is list:
+            with pytest.raises(UsageError):
+                tool()
+        else:
+            with suppress(UsageError):
+                tool()
+    assert not path.exists()
+
+
+def test_a_declared_type_that_python_cannot_resolve_is_named(tmp_path: Path) -> None:
+    """Annotations are texts in many programs, and local classes are unknown where they are read."""
+
+    @dataclasses.dataclass
+    class Local:
+        a: int
+
+    @tape_tool(replay="serve")
+    def find() -> Local:
+        return Local(1)
+
+    with pytest.raises(UsageError, match="'Local' is not defined"):
+        with use_tape(tmp_path / "run.cassette", mode="record"):
+            find()
+
+
+def test_a_tool_that_runs_again_may_return_what_json_changes(tmp_path: Path) -> None:
+    """And take it: paths, sets in any order, arrays, patterns, functions."""
+
+    @tape_tool
+    def find(*given: Any) -> Any:
+        return {one if isinstance(one, str) else str(one) for one in given[0]}, Array(), WHEN
+
+    def run(words: Sequence[str]) -> None:
+        find(set(words), Path("a/b"), re.compile("x"), Array(), len, Label("c"), {1: 2}, WHEN)
+
+    code = (
+        f"import sys; sys.path[:0] = {sys.path!r}\n"
+        "from tests.integration import test_in_process as tests\n"
+        "from ptycassette import tape_tool, use_tape\n"
+        "tool = tape_tool(name='find')(lambda given: set(given))\n"
+        f"with use_tape({str(tmp_path / 'other.cassette')!r}, mode='auto'): tool({{*'abcdefgh'}})\n"
+    )
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        run("abc")
+    with use_tape(tmp_path / "run.cassette"):
+        run("cba")
+    for seed in "123":  # sets of texts have another order in each process
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, check=True
+        )
+
+
+def test_arguments_without_a_form_are_named(tmp_path: Path) -> None:
+    """With the tool, and the part; the block fails even if the code swallows the error."""
+
+    @tape_tool
+    def find(given: Any) -> None:
+        pytest.fail(f"it ran with {given}")
+
+    with pytest.raises(
+        UsageError, match=r"tool find .* arguments\['given'\]\[1\] is of type object"
+    ):
+        with use_tape(tmp_path / "run.cassette", mode="record"), suppress(UsageError):
+            find([1, object()])
+    with use_tape(tmp_path / "run.cassette", mode="live"):  # nothing is recorded
+        with pytest.raises(pytest.fail.Exception, match="it ran"):
+            find(object())
+
+
+def test_a_tool_is_a_function_that_returns_a_value() -> None:
+    """A generator would be recorded before it has given anything."""
+
+    def items() -> Iterator[int]:
+        yield 1
+
+    with pytest.raises(UsageError, match="items is a generator"):
+        tape_tool(items)
+    with pytest.raises(UsageError, match="below @staticmethod"):
+        tape_tool(property(items))  # type: ignore[type-var]
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates(),
+    lambda one: (
+        st.lists(one, max_size=3)
+        | st.dictionaries(st.text(max_size=3) | st.integers(), one, max_size=3)
+        | st.tuples(one)
+        | st.sets(st.integers() | st.text(), max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@given(value=ANYTHING, declared=st.sampled_from([None, Any, list, dict, dict[int, Any], float]))
+@settings(max_examples=40, deadline=None)
+def test_any_result_is_served_as_it_was_or_refused(value: Any, declared: Any) -> None:
+    """Nothing in between."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            found = served(value, declared, Path(folder) / "run.cassette")
+        except UsageError:
+            return
+    assert (found, repr(found)) == (value, repr(value))
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,16 @@ class OpenTape:
         return self._log is None and self._served is None
 
     @property
+    def records(self) -> bool:
+        """Whether calls are noted for a recording."""
+        return self._log is not None
+
+    def refuse(self, error: UsageError) -> None:
+        """Fail the recording, even if the code swallows this error."""
+        if self._log is not None:
+            self._log.refuse(error)
+
+    @property
     def environment(self) -> Mapping[str, str]:
         """Variables for programs that the block starts, and for clients that are not recorded.
 
@@ -502,6 +512,8 @@ class UseTape:
         head = head_of(path)
         with self._entered(OpenTape(path, result, log=log, served=None)) as tape:
             yield tape
+        if log.refused is not None:
+            raise log.refused
         if log.is_empty:
             raise RefusedError(
                 "no call of a model or a tool was made in the block: an empty recording is not"
