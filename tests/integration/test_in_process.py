@@ -221,6 +221,81 @@ def test_a_decorator_takes_functions_coroutines_and_generators(
     assert len(provider.bodies) == 1
 
 
+def together(*blocks: Callable[[], object]) -> list[BaseException | None]:
+    """The error of each block, of which each runs in a thread while the others are entered."""
+    failed: list[BaseException | None] = [None] * len(blocks)
+
+    def run(number: int) -> None:
+        try:
+            blocks[number]()
+        except BaseException as exc:  # noqa: BLE001 - which one is looked at by the test
+            failed[number] = exc
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(blocks))]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(60)
+    return failed
+
+
+@pytest.mark.parametrize("way", ["inside", "thread", "task", "link"])
+def test_a_cassette_is_recorded_by_one_block_at_a_time(
+    way: str, tmp_path: Path, provider: Provider
+) -> None:
+    """The last one to end would overwrite the others."""
+    path = tmp_path / "run.cassette"
+    other = path
+    if way == "link":
+        (tmp_path / "link").symlink_to(tmp_path)
+        other = tmp_path / "link" / "run.cassette"
+
+    def second() -> None:
+        with pytest.raises(UsageError, match="another block of use_tape records this cassette"):
+            use_tape(other, mode="record").__enter__()
+        with pytest.raises(UsageError, match=r"records this cassette now, so .* cannot replay it"):
+            use_tape(other).__enter__()
+
+    async def task() -> None:
+        second()
+
+    with use_tape(path, mode="record"):
+        ask(provider.url, "one")
+        match way:
+            case "thread":
+                assert together(second) == [None]
+            case "task":
+                asyncio.run(task())
+            case _:
+                second()
+    with use_tape(path):
+        with pytest.raises(UsageError, match=r"replays this cassette now, so .* cannot record it"):
+            use_tape(other, mode="rewrite").__enter__()
+        with use_tape(other, mode="rerecord", lenient=True), suppress(RefusedError):
+            ask(provider.url, "one")
+        assert ask(NOWHERE, "one") == "you said one"
+    with use_tape(other, mode="rewrite"):  # no block uses it any more
+        ask(provider.url, "two")
+
+
+def test_a_cassette_is_replayed_by_several_blocks_at_a_time(tmp_path: Path) -> None:
+    """Each has the whole recording."""
+    path = recorded(tmp_path / "run.cassette", "one", "two")
+    met = threading.Barrier(2, timeout=60)
+
+    def run() -> None:
+        with use_tape(path):
+            met.wait()
+            assert [ask(NOWHERE, text) for text in ("one", "two")]
+            met.wait()
+
+    assert together(run, run) == [None, None]
+    with use_tape(path):
+        with use_tape(path):
+            assert [ask(NOWHERE, text) for text in ("one", "two")]
+        assert [ask(NOWHERE, text) for text in ("one", "two")] == ["you said one", "you said two"]
+
+
 def test_a_class_is_not_decorated(tmp_path: Path) -> None:
     """It would become a function: pytest would no longer find its tests, and report no failure."""
     with pytest.raises(UsageError, match="Tests is a class") as refused:
@@ -1156,8 +1231,10 @@ def test_an_unknown_mode_is_an_error_and_overwrites_nothing(
     path = recorded(tmp_path / "run.cassette", "one")
     before = (path / "manifest.json").read_bytes()
 
-    with pytest.raises(UsageError, match="mode 'recrod' is not one of"):
+    with pytest.raises(UsageError, match=r"^mode 'recrod' is not one of"):
         use_tape(path, mode="recrod")
+    with pytest.raises(UsageError, match="this one is empty"):
+        use_tape("")
     monkeypatch.setenv("PTYCASSETTE_MODE", "all")
     with pytest.raises(UsageError, match="PTYCASSETTE_MODE"), use_tape(path):
         pass

@@ -18,7 +18,7 @@ import os
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -472,25 +472,28 @@ class UseTape:
             order = ordered_fork(path, os.environ)
         if order is not None or self._fork is not None:
             action = "replay"
-        if action in {"record", "rewrite"}:
-            announce_recording(path, stated=self._mode == mode)
         result = TapeResult(action=action, cassette=str(path))
         self._result.set(result)
+        writes = action in {"record", "rewrite"}
         try:
-            if order is not None or self._fork is not None:
-                with self._forked(path, result, order) as tape:
-                    yield tape
-            elif action == "replay":
-                with self._replayed(path, result) as tape:
-                    yield tape
-            elif action == "live":
-                with self._entered(OpenTape(path, result, log=None, served=None)) as tape:
-                    yield tape
-            else:
-                with self._recorded(path, result) as tape:
+            with _in_use(path, writes=writes) if action != "live" else nullcontext():
+                if writes:
+                    announce_recording(path, stated=self._mode == mode)
+                with self._entered_as(action, path, result, order) as tape:
                     yield tape
         finally:
             result.over = True
+
+    def _entered_as(
+        self, action: Action, path: Path, result: TapeResult, order: ForkOrder | None
+    ) -> AbstractContextManager[OpenTape]:
+        if order is not None or self._fork is not None:
+            return self._forked(path, result, order)
+        if action == "replay":
+            return self._replayed(path, result)
+        if action == "live":
+            return self._entered(OpenTape(path, result, log=None, served=None))
+        return self._recorded(path, result)
 
     @contextmanager
     def _entered(self, tape: OpenTape) -> Iterator[OpenTape]:
@@ -630,6 +633,38 @@ class UseTape:
         )
 
 
+_USED: dict[str, tuple[int, bool]] = {}
+"""How many blocks use a cassette now, and whether one of them records it, by its real path."""
+_USED_LOCK = threading.Lock()
+
+
+@contextmanager
+def _in_use(path: Path, *, writes: bool) -> Iterator[None]:
+    """While entered, a block uses this cassette. Several blocks may replay it.
+
+    Raises:
+        UsageError: one of them would record it, and the last one to end would overwrite the others.
+    """
+    real = os.path.realpath(path)
+    with _USED_LOCK:
+        others, written = _USED.get(real, (0, False))
+        if others and (writes or written):
+            raise UsageError(
+                f"another block of use_tape {'records' if written else 'replays'} this cassette"
+                f" now, so this block cannot {'record' if writes else 'replay'} it",
+                where=str(path),
+                hint="give each block its own cassette, or make all calls in one block",
+            )
+        _USED[real] = others + 1, writes
+    try:
+        yield
+    finally:
+        with _USED_LOCK:
+            others, written = _USED.pop(real)
+            if others > 1:
+                _USED[real] = others - 1, written
+
+
 def _nothing() -> None:
     """Do nothing, because there is no recorded order of calls."""
 
@@ -711,6 +746,8 @@ def use_tape(
     """
     if order not in get_args(Order):
         raise ValueError(f"order is one of {', '.join(get_args(Order))}, not {order!r}")
+    if not os.fspath(path):
+        raise UsageError("use_tape needs the path of a cassette, and this one is empty")
     return UseTape(
         Path(path),
         folders_of_callers(),
