@@ -1286,6 +1286,72 @@ def test_a_cassette_that_is_missing_is_named(tmp_path: Path, monkeypatch: Any) -
         pass
 
 
+def test_an_adapter_that_answers_before_the_tape_is_named(tmp_path: Path) -> None:
+    """Mocks of requests are adapters, or replace the method of one."""
+    requests = pytest.importorskip("requests")
+
+    class Mock(requests.adapters.BaseAdapter):  # type: ignore[misc,name-defined]
+        def send(self, request: Any, **more: Any) -> Any:
+            del more
+            response = requests.Response()
+            response.status_code, response.request, response.url = 200, request, request.url
+            return response
+
+        def close(self) -> None:
+            """Nothing is open."""
+
+    @tape_tool
+    def tool(number: int) -> int:
+        return number
+
+    def run(number: int) -> None:
+        with requests.Session() as session:
+            session.mount("http://", Mock())
+            session.post("http://127.0.0.1:9/v1", json={})
+        tool(number)
+
+    path, said = tmp_path / "run.cassette", r"tests answered a request of requests \(POST\)"
+    with pytest.raises(RefusedError, match=said), use_tape(path, mode="record"):
+        with requests.Session() as session:
+            session.mount("http://", Mock())
+            session.post("http://127.0.0.1:9/v1", json={})
+    with use_tape(path, mode="record") as tape:
+        run(1)
+    assert re.search(said, " ".join(tape.result.notes))
+    with pytest.raises(DivergenceError) as failed, use_tape(path):
+        run(2)
+    assert re.search(said, " ".join(failed.value.__notes__))
+
+
+def test_a_mock_of_responses_is_named(tmp_path: Path) -> None:
+    """It replaces the method of an adapter, in the block or around it."""
+    requests, responses = map(pytest.importorskip, ("requests", "responses"))
+
+    with pytest.raises(RefusedError, match="responses answered a request of requests"):
+        with use_tape(tmp_path / "run.cassette", mode="record"):
+            with responses.RequestsMock() as mock:
+                mock.post("http://127.0.0.1:9/v1", json={})
+                requests.post("http://127.0.0.1:9/v1", json={}, timeout=5)
+
+
+def test_a_mock_of_respx_that_replay_does_not_ask_is_named(tmp_path: Path) -> None:
+    """Its answers are recorded; in replay it complains that nothing has asked it."""
+    respx = pytest.importorskip("respx")
+    if HTTPX != "httpx":
+        pytest.skip("respx mocks httpx")
+
+    def run() -> None:
+        with respx.mock() as mock:
+            mock.post(f"{NOWHERE}/v1/chat/completions").respond(json=json.loads(chat("a")))
+            assert ask(NOWHERE, "one") == "a"
+
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        run()
+    with pytest.raises(AssertionError) as failed, use_tape(tmp_path / "run.cassette"):
+        run()
+    assert "a mock of respx is active, and is not asked" in failed.value.__notes__[0]
+
+
 def test_a_call_after_the_block_is_refused(tmp_path: Path, provider: Provider) -> None:
     """A task that outlives its block would be recorded nowhere, or reach the network."""
     path = recorded(tmp_path / "run.cassette", "one")

@@ -179,6 +179,7 @@ class OpenTape:
         self.result = result
         self._log, self._served = log, served
         self._over = False
+        self._notes: dict[str, None] = {}
         self._programs: Programs | None = None
         self._lock = threading.Lock()
 
@@ -196,6 +197,16 @@ class OpenTape:
     def records(self) -> bool:
         """Whether calls are noted for a recording."""
         return self._log is not None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes on calls that do not reach the tape."""
+        return tuple(self._notes)
+
+    def note(self, text: str) -> None:
+        """Keep a note for the result, and for the error if the block fails; each text once."""
+        if len(self._notes) < _MOST_NOTES:
+            self._notes[text] = None
 
     def refuse(self, error: UsageError) -> None:
         """Fail the recording, even if the code swallows this error."""
@@ -515,6 +526,7 @@ class UseTape:
         head = head_of(path)
         with self._entered(OpenTape(path, result, log=log, served=None)) as tape:
             yield tape
+        result.notes = tape.notes
         if log.refused is not None:
             raise log.refused
         if log.is_empty:
@@ -522,7 +534,8 @@ class UseTape:
                 "no call of a model or a tool was made in the block: an empty recording is not"
                 " kept",
                 where=str(path),
-                hint="make the calls inside of the block, with httpx, requests or aiohttp; see"
+                hint="; ".join(tape.notes)
+                or "make the calls inside of the block, with httpx, requests or aiohttp; see"
                 " docs/in-process.md for other clients",
             )
         if result.action == "rerecord":
@@ -597,22 +610,26 @@ class UseTape:
                     served.finish()
             except BaseException as exc:
                 if served.divergences and not self._lenient:
-                    self._blame(exc, served.divergences, path)
+                    self._blame(exc, served.divergences, path, tape.notes)
+                for note in tape.notes:
+                    exc.add_note(note)
                 raise
             finally:
                 result.divergences = tuple(served.divergences)
-                result.notes = served.notes
+                result.notes = (*served.notes, *tape.notes)
                 result.fingerprint, result.expected_fingerprint = served.fingerprints
             if served.divergences and not self._lenient:
-                raise _error_of(served.divergences, path)
+                raise _error_of(served.divergences, path, tape.notes)
 
     @staticmethod
-    def _blame(exc: BaseException, found: list[Divergence], path: Path) -> None:
+    def _blame(
+        exc: BaseException, found: list[Divergence], path: Path, notes: tuple[str, ...]
+    ) -> None:
         """Attribute the failure of a body to an earlier divergence."""
         if isinstance(exc, DivergenceError):
             return
         if isinstance(exc, Exception):
-            raise _error_of(found, path) from exc
+            raise _error_of(found, path, notes) from exc
         for line in divergence_lines(found[0]):  # pytest.fail, Ctrl-C
             exc.add_note(line)
 
@@ -633,6 +650,7 @@ class UseTape:
         )
 
 
+_MOST_NOTES = 20
 _USED: dict[str, tuple[int, bool]] = {}
 """How many blocks use a cassette now, and whether one of them records it, by its real path."""
 _USED_LOCK = threading.Lock()
@@ -698,8 +716,10 @@ def _scrubbed_as_recorded(value: Any) -> Any:
     return scrubber.value(value, channel="service-event")
 
 
-def _error_of(found: list[Divergence], path: Path) -> DivergenceError:
+def _error_of(found: list[Divergence], path: Path, notes: tuple[str, ...] = ()) -> DivergenceError:
     error = divergence_error(found[0], where=str(path))
+    for note in notes:
+        error.add_note(note)
     for other in found[1:]:
         error.add_note("\n".join(divergence_lines(other)))
     return error
