@@ -27,8 +27,8 @@ from ptycassette.model.tape import Chunk, TapeAnswer, TapeEntry
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question
 from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses, sse
-from ptycassette.tape.providers.answers import answer_of, api_of, usage_of
-from ptycassette.tape.providers.neutral import Call, Stop
+from ptycassette.tape.providers.answers import answer_of, api_of, stop_of, usage_of
+from ptycassette.tape.providers.neutral import Call
 from ptycassette.tape.providers.openai_responses import PREVIOUS
 
 
@@ -112,14 +112,6 @@ _PATHS = {
     "gemini": gemini.PATH,
 }
 _IDS_OF_AN_ENTRY = 1000
-_STOPS: dict[str, Stop] = {
-    "length": "length",
-    "max_tokens": "length",
-    "incomplete": "length",
-    "content_filter": "refusal",
-    "refusal": "refusal",
-    "safety": "refusal",
-}
 
 
 def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
@@ -150,9 +142,10 @@ def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
     ]
     if not parts:
         return hit
+    stop = stop_of(answer.stop)
     reply = Reply(
         parts=tuple(parts),
-        stop=_STOPS.get((answer.stop or "").lower()),
+        stop=stop if stop in {"length", "refusal"} else None,
         usage=_tokens(recorded),
     )
     script = Script(version=1, unknown_fields="accept", replies=(reply,))

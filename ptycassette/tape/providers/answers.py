@@ -12,12 +12,11 @@ from typing import Any
 
 from ptycassette.model.records import decoded_json, objects_in
 from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses, sse
-from ptycassette.tape.providers.neutral import Api, ModelAnswer, text_in
+from ptycassette.tape.providers.neutral import Api, ModelAnswer, Stop, text_in
 
 _APIS = (anthropic, openai_responses, openai_chat, gemini)
 _MOST_DOCUMENT = 8 << 20
 _TELLING = re.compile(rb"usage|\"model|_call|function|" + anthropic.CALL.encode())
-_BY_LINES = (sse.CONTENT_TYPE, "application/x-ndjson", "application/jsonl")
 
 
 class AnswerFacts:
@@ -33,7 +32,7 @@ class AnswerFacts:
     """
 
     def __init__(self, content_type: str = "") -> None:
-        self._lines = sse.Lines() if _essence(content_type) in _BY_LINES else None
+        self._lines = sse.Lines() if _essence(content_type) in sse.LINE_TYPES else None
         self._held = bytearray()
         self._usage: dict[str, Any] = {}
         self.model: str | None = None
@@ -78,7 +77,7 @@ class AnswerFacts:
         for inner in (value.get("response"), value.get("message")):
             if isinstance(inner, dict):
                 self._take(inner)
-        model = value.get("model") or value.get("modelVersion")
+        model = value.get("model") or value.get(gemini.MODEL)
         if isinstance(model, str):
             self.model = model
         for name in ("usage", gemini.USAGE_MEMBER):
@@ -112,12 +111,10 @@ def answer_of(pieces: Sequence[bytes], content_type: str | None) -> ModelAnswer:
 
 
 def _take(answer: ModelAnswer, event: Mapping[str, Any]) -> None:
-    inner = event.get("message" if event.get("type") == "message_start" else "response")
-    for one in (event, inner):
-        if isinstance(one, dict):
-            answer.model = text_in(one, "model") or text_in(one, "modelVersion") or answer.model
-            answer.fingerprint = text_in(one, "system_fingerprint") or answer.fingerprint
-            answer.stop = text_in(one, "stop_reason") or answer.stop
+    for one in objects_in([event, anthropic.started(event) or event.get("response")]):
+        answer.model = text_in(one, "model") or text_in(one, gemini.MODEL) or answer.model
+        answer.fingerprint = text_in(one, openai_chat.FINGERPRINT) or answer.fingerprint
+        answer.stop = text_in(one, anthropic.STOP) or answer.stop
     for api in _APIS:
         api.take(answer, event)
 
@@ -135,7 +132,18 @@ def api_of(document: Any) -> Api | None:
     return next((name for name, api in named.items() if api.is_answer(document)), None)
 
 
-_HOLDERS = ("function", gemini.CALL, "function_call")
+_HOLDERS = (openai_chat.FUNCTION, gemini.CALL, openai_chat.OLD_CALL)
+_STOPS: dict[str, Stop] = {
+    word.lower(): stop
+    for api in _APIS
+    for stop, words in reversed(api.STOPS.items())  # the end last: Gemini has its word for calls
+    for word in words
+}
+
+
+def stop_of(word: str | None) -> Stop | None:
+    """Why an answer ended, from a provider's word for it; None if no API has that word."""
+    return _STOPS.get((word or "").lower())
 
 
 def called_tools(body: bytes) -> Iterator[tuple[str, str]]:

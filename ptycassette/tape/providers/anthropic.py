@@ -44,15 +44,26 @@ from ptycassette.tape.providers.neutral import (
 from ptycassette.tape.providers.sse import framed
 
 PATH = re.compile(r"/messages$")
+COUNTS = ("count_tokens",)
+SYSTEM = ("system",)
 CALL = "tool_use"
 """The type of a block that calls a tool."""
+STOP = "stop_reason"
+SCHEMA = "input_schema"
+OPTIONS: dict[str, str] = {}
+REFERENCES = (b'"file_id"', b'"url":"http', b'"url": "http')
 USAGE = UsageNames(
     input="input_tokens",
     output="output_tokens",
     cached="cache_read_input_tokens",
     input_beside=("cache_read_input_tokens", "cache_creation_input_tokens"),
 )
-_STOPS = {"end": "end_turn", "tool": "tool_use", "length": "max_tokens", "refusal": "refusal"}
+STOPS = {
+    "end": ("end_turn", "stop_sequence"),
+    "tool": ("tool_use",),
+    "length": ("max_tokens",),
+    "refusal": ("refusal",),
+}
 _KINDS = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -159,6 +170,11 @@ def is_answer(document: Mapping[str, Any]) -> bool:
     return text_in(document, "type") in {"message", "message_start"}
 
 
+def started(event: Mapping[str, Any]) -> Any:
+    """The message whose stream begins with an event; None for other events."""
+    return event.get("message") if event.get("type") == "message_start" else None
+
+
 def calls_in(event: Mapping[str, Any], _known: Sized) -> Iterator[FoundCall]:
     """The tool calls of a recorded event, or of the whole answer."""
     for block in (*objects_in([event.get("content_block")]), *objects_in(event.get("content"))):
@@ -206,7 +222,7 @@ def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
     return {
         **_head(ask, stamp),
         "content": [_block(part, full=True) for part in answer.parts],
-        "stop_reason": _STOPS[answer.stop],
+        "stop_reason": STOPS[answer.stop][0],
         "usage": _usage(answer.usage),
     }
 
@@ -223,7 +239,7 @@ def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
         for delta in _delta_events(part, answer.chunk_chars):
             yield _event("content_block_delta", {"index": index, "delta": delta}, paced=True)
         yield _event("content_block_stop", {"index": index})
-    delta = {"stop_reason": _STOPS[answer.stop], "stop_sequence": None}
+    delta = {"stop_reason": STOPS[answer.stop][0], "stop_sequence": None}
     yield _event("message_delta", {"delta": delta, "usage": _usage(answer.usage)})
     yield _event("message_stop", {})
 

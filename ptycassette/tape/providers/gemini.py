@@ -45,6 +45,23 @@ from ptycassette.tape.providers.neutral import (
 from ptycassette.tape.providers.sse import framed
 
 PATH = re.compile(r"/models/[^/:]+:(?:g|streamG)enerateContent$")
+COUNTS = (":countTokens",)
+GENERATES = (":generateContent", ":streamGenerateContent")
+MESSAGES = "contents"
+PARTS = "parts"
+SYSTEM = ("systemInstruction", "system_instruction")
+MODEL = "modelVersion"
+SCHEMA = "parametersJsonSchema"
+CONFIG = ("generationConfig", "generation_config")
+OPTIONS = {
+    "max_tokens": "maxOutputTokens",
+    "top_p": "topP",
+    "top_k": "topK",
+    "frequency_penalty": "frequencyPenalty",
+    "presence_penalty": "presencePenalty",
+    "n": "candidateCount",
+}
+REFERENCES = (b'"file_uri"', b'"fileUri"', b'"cachedContent"')
 CALL = "functionCall"
 """The member of a part that calls a tool."""
 USAGE_MEMBER = "usageMetadata"
@@ -56,7 +73,7 @@ USAGE = UsageNames(
     output_beside=("thoughtsTokenCount",),
 )
 _LINE_END = b"\r\n"
-_STOPS = {"end": "STOP", "tool": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}
+STOPS = {"end": ("STOP",), "tool": ("STOP",), "length": ("MAX_TOKENS",), "refusal": ("SAFETY",)}
 _KINDS = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -146,6 +163,11 @@ def _tools(tools: Field) -> Iterator[str]:
                 yield name
             else:
                 tool.refuse(f": unknown tool {name!r}")
+
+
+def declared(tool: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The functions that an offered tool declares; empty for tools of other kinds."""
+    return objects_in(tool.get("functionDeclarations", tool.get("function_declarations")))
 
 
 def turn(content: Field) -> Message:
@@ -273,7 +295,7 @@ def _response(
     """A response with one candidate; only the last one of a stream has a finish reason."""
     candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
     if last:
-        candidate["finishReason"] = _STOPS[answer.stop]
+        candidate["finishReason"] = STOPS[answer.stop][0]
     return {
         "candidates": [candidate],
         "usageMetadata": _usage(answer.usage),

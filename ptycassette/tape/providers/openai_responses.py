@@ -57,6 +57,12 @@ error = openai_chat.error
 models = openai_chat.models
 
 PATH = re.compile(r"/responses$")
+MESSAGES = "input"
+SYSTEM = ("instructions",)
+SCHEMA = openai_chat.SCHEMA
+OPTIONS = {"max_tokens": "max_output_tokens"}
+REFERENCES = (b'"file_id"', b'"conversation"', *openai_chat.REFERENCES)
+STOPS = {"end": ("completed",), "length": ("incomplete",)}
 USAGE = UsageNames(
     input="input_tokens",
     output="output_tokens",

@@ -26,6 +26,7 @@ from ptycassette.tape.providers import (
     gemini,
     openai_chat,
     openai_responses,
+    sse,
 )
 from ptycassette.tape.providers.neutral import (
     Answer,
@@ -724,7 +725,7 @@ class Door:
 
 
 JSON = {"content-type": "application/json"}
-SSE = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+SSE = {"content-type": f"{sse.CONTENT_TYPE}; charset=utf-8", "cache-control": "no-cache"}
 
 
 def plain(

@@ -63,7 +63,7 @@ from ptycassette.recording.session.base import DEFAULT_SIZE
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.network import NETWORK_VARIABLE, network_disabled
 from ptycassette.tape.io.recorded_answers import load_matching_rules
-from ptycassette.tape.providers.questions import question_model
+from ptycassette.tape.providers.questions import offered_tools, question_model
 from ptycassette.tape.routing import host_and_port, known_providers
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.version import __version__
@@ -473,17 +473,10 @@ def _features(exchange: RecordedExchange) -> Iterator[str]:
         return
     for name, value in asked.items():
         yield f"{name} {str(value).lower()}" if isinstance(value, bool) else name
-    offered = asked.get("tools")
-    for tool in offered if isinstance(offered, list) else ():
-        if not isinstance(tool, dict):
-            continue
-        function = tool.get("function")
-        declared = tool.get("functionDeclarations")
-        named = declared if isinstance(declared, list) else [function or tool]
-        for one in named:
-            name = (one.get("name") or one.get("type")) if isinstance(one, dict) else None
-            if isinstance(name, str):
-                yield f"tool {name}"
+    for tool in offered_tools(asked):
+        name = tool.get("name") or tool.get("type")
+        if isinstance(name, str):
+            yield f"tool {name}"
 
 
 def _is_short(exchange: RecordedExchange) -> bool:
