@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from ptycassette.model.records import decoded_json, objects_in
 from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses, sse
 from ptycassette.tape.providers.neutral import Api, ModelAnswer, Stop, text_in
 
-_APIS = (anthropic, openai_responses, openai_chat, gemini)
+APIS: dict[Api, ModuleType] = {
+    "anthropic": anthropic,
+    "responses": openai_responses,
+    "chat": openai_chat,
+    "gemini": gemini,
+}
+_APIS = tuple(APIS.values())
 _MOST_DOCUMENT = 8 << 20
 _TELLING = re.compile(rb"usage|\"model|_call|function|" + anthropic.CALL.encode())
 
@@ -104,7 +111,7 @@ def answer_of(pieces: Sequence[bytes], content_type: str | None) -> ModelAnswer:
         body = b"".join(pieces)
         texts = sse.data_lines(body) if _essence(content_type) == sse.CONTENT_TYPE else [body]
     for text in texts:
-        found = decoded_json(text)  # None for [DONE], and what is cut off
+        found = decoded_json(text)  # None for the last line of a stream, and what is cut off
         for event in objects_in(found if isinstance(found, list) else [found]):
             _take(answer, event)
     return answer
@@ -119,17 +126,26 @@ def _take(answer: ModelAnswer, event: Mapping[str, Any]) -> None:
         api.take(answer, event)
 
 
+_EVENT_TYPE = re.compile(rb'(?:^data: ?|^|\})\{"type": ?"([\w.]{1,80})"', re.MULTILINE)
+_MODEL = re.compile(rb'"(?:model|%s)": ?"([^"\\]{1,120})"' % gemini.MODEL.encode())
+
+
+def event_types(body: bytes) -> Iterator[str]:
+    """The types of the events in an answer, without decoding it."""
+    return (kind.decode() for kind in _EVENT_TYPE.findall(body))
+
+
+def first_model(body: bytes) -> str | None:
+    """The first model that a question or an answer names, without decoding it."""
+    found = _MODEL.search(body)
+    return None if found is None else found[1].decode("utf-8", "replace")
+
+
 def api_of(document: Any) -> Api | None:
     """The API of an answer, by its document or its first event."""
     if not isinstance(document, dict):
         return None
-    named: dict[Api, Any] = {
-        "responses": openai_responses,
-        "anthropic": anthropic,
-        "chat": openai_chat,
-        "gemini": gemini,
-    }
-    return next((name for name, api in named.items() if api.is_answer(document)), None)
+    return next((name for name, api in APIS.items() if api.is_answer(document)), None)
 
 
 _HOLDERS = (openai_chat.FUNCTION, gemini.CALL, openai_chat.OLD_CALL)
@@ -176,8 +192,7 @@ def _called(value: Any) -> Iterator[tuple[str, str]]:
                 yield str(inner["name"]), str(call_id or inner.get("id") or "")
 
 
-_USAGES = (anthropic.USAGE, openai_responses.USAGE, openai_chat.USAGE, gemini.USAGE)
-_DETAILS = (anthropic.USAGE, gemini.USAGE, openai_responses.USAGE, openai_chat.USAGE)
+_USAGES = tuple(api.USAGE for api in _APIS)
 
 
 def usage_of(said: Mapping[str, Any]) -> dict[str, int | float]:
@@ -193,8 +208,8 @@ def usage_of(said: Mapping[str, Any]) -> dict[str, int | float]:
     found: dict[str, int | float | None] = {
         "input_tokens": None if given is None else given + beside_input,
         "output_tokens": None if answered is None else answered + beside_output,
-        "cached_input_tokens": _first(said, (one.cached for one in _DETAILS)),
-        "reasoning_output_tokens": _first(said, (one.reasoning for one in _DETAILS)),
+        "cached_input_tokens": _first(said, (one.cached for one in _USAGES)),
+        "reasoning_output_tokens": _first(said, (one.reasoning for one in _USAGES)),
     }
     cost = said.get("cost")
     if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:

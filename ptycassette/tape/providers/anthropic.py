@@ -39,12 +39,15 @@ from ptycassette.tape.providers.neutral import (
     read,
     slices,
     text_in,
-    tool_place,
 )
 from ptycassette.tape.providers.sse import framed
 
 PATH = re.compile(r"/messages$")
+VERSION, LIST, COUNT = "/v1", "data", "input_tokens"
 COUNTS = ("count_tokens",)
+REQUEST_ID, CALL_PREFIX = "request-id", "toolu"
+NO_KEY = (401, "x-api-key header is required")
+WRONG_KEY = (401, "invalid x-api-key")
 SYSTEM = ("system",)
 CALL = "tool_use"
 """The type of a block that calls a tool."""
@@ -162,7 +165,7 @@ def tool_results(message: dict[str, Any]) -> Iterator[ToolPlace]:
     """The results of tools in a recorded message."""
     for block in objects_in(message.get("content")):
         if block.get("type") == "tool_result":
-            yield tool_place(block, "content", "tool_use_id")
+            yield ToolPlace(block, "content", text_in(block, "tool_use_id"))
 
 
 def is_answer(document: Mapping[str, Any]) -> bool:
@@ -227,7 +230,7 @@ def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
     }
 
 
-def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
+def stream(answer: Answer, ask: Ask, stamp: Stamp, *_: object) -> Iterator[Piece]:
     """The answer as server-sent events."""
     start = {**_head(ask, stamp), "usage": {**_usage(answer.usage), "output_tokens": 1}}
     yield _event("message_start", {"message": start}, paced=True)
@@ -310,9 +313,8 @@ def error(status: int, message: str, kind: str = "") -> dict[str, Any]:
     return {"type": "error", "error": {"type": error_type, "message": message}}
 
 
-def stream_error(status: int, message: str, kind: str = "") -> Piece:
-    """An error in the middle of a stream."""
-    body = error(status, message, kind)
+def stream_error(body: dict[str, Any], *_: object) -> Piece:
+    """An ``error`` in the middle of a stream."""
     return _event("error", {"error": body["error"]})
 
 

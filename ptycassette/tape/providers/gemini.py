@@ -40,12 +40,15 @@ from ptycassette.tape.providers.neutral import (
     read,
     slices,
     text_in,
-    tool_place,
 )
 from ptycassette.tape.providers.sse import framed
 
 PATH = re.compile(r"/models/[^/:]+:(?:g|streamG)enerateContent$")
+VERSION, LIST, COUNT = "/v1beta", "models", "totalTokens"
 COUNTS = (":countTokens",)
+REQUEST_ID, CALL_PREFIX = "x-request-id", "call"
+NO_KEY = (403, "Method doesn't allow unregistered callers. Please use API Key.")
+WRONG_KEY = (400, "API key not valid. Please pass a valid API key.")
 GENERATES = (":generateContent", ":streamGenerateContent")
 MESSAGES = "contents"
 PARTS = "parts"
@@ -212,7 +215,9 @@ def tool_results(content: dict[str, Any]) -> Iterator[ToolPlace]:
     """The results of tools in a recorded content."""
     for part in objects_in(content.get("parts")):
         if isinstance(part.get("functionResponse"), dict):
-            yield tool_place(part["functionResponse"], "response", "id")
+            yield ToolPlace(
+                part["functionResponse"], "response", text_in(part["functionResponse"], "id")
+            )
 
 
 def is_answer(document: Mapping[str, Any]) -> bool:
@@ -253,7 +258,7 @@ def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
     return _response(parts, answer, ask, stamp, last=True)
 
 
-def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
+def stream(answer: Answer, ask: Ask, stamp: Stamp, *_: object) -> Iterator[Piece]:
     """The answer as server-sent events or as the elements of a JSON array."""
     parts: list[Text | Thought | Call] = []
     for part in answer.parts:
@@ -326,9 +331,9 @@ def error(status: int, message: str, kind: str = "") -> dict[str, Any]:
     return {"error": {"code": status, "message": message, "status": error_status}}
 
 
-def stream_error(status: int, message: str, kind: str = "") -> Piece:
-    """An error in the middle of a stream."""
-    return Piece(framed(error(status, message, kind), line_end=_LINE_END))
+def stream_error(body: dict[str, Any], *_: object) -> Piece:
+    """An ``error`` in the middle of a stream."""
+    return Piece(framed(body, line_end=_LINE_END))
 
 
 def models(names: Sequence[tuple[str, str]]) -> dict[str, Any]:

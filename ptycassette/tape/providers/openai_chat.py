@@ -38,11 +38,14 @@ from ptycassette.tape.providers.neutral import (
     read,
     slices,
     text_in,
-    tool_place,
 )
 from ptycassette.tape.providers.sse import LAST_LINE, framed
 
 PATH = re.compile(r"/chat/completions$")
+VERSION, LIST = "/v1", "data"
+REQUEST_ID, CALL_PREFIX = "x-request-id", "call"
+NO_KEY = (401, "You didn't provide an API key.")
+WRONG_KEY = (401, "Incorrect API key provided.")
 MESSAGES = "messages"
 FUNCTION = "function"
 """The member of a tool, or of a call, that has its name."""
@@ -144,7 +147,7 @@ def parse(body: Any, *, unknown_fields: UnknownFields = "reject") -> tuple[Ask, 
         stream=request.stream,
         turns=tuple(map(turn, Field(request.messages, "messages").items())),
         tools=tuple(_named(tool).word("name") for tool in offered.items()),
-        include_usage=options.get("include_usage") is True,
+        wants_usage=options.get("include_usage") is True,
     )
     return ask, unknown
 
@@ -187,7 +190,7 @@ def turn(message: Field) -> Message:
 def tool_results(message: dict[str, Any]) -> Iterator[ToolPlace]:
     """The result of a tool, if a recorded message is one."""
     if message.get("role") == "tool":
-        yield tool_place(message, "content", "tool_call_id")
+        yield ToolPlace(message, "content", text_in(message, "tool_call_id"))
 
 
 def is_answer(document: Mapping[str, Any]) -> bool:
@@ -244,7 +247,7 @@ def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
     return {**head, "choices": [choice], "usage": _usage(answer.usage)}
 
 
-def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
+def stream(answer: Answer, ask: Ask, stamp: Stamp, *_: object) -> Iterator[Piece]:
     """The answer as server-sent events."""
     head = _head(ask, stamp, "chat.completion.chunk")
     yield _chunk(head, {"role": "assistant", "content": ""}, paced=True)
@@ -262,7 +265,7 @@ def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
                 yield from _call_chunks(head, part, number, answer.chunk_chars)
                 number += 1
     yield _chunk(head, {}, finish=STOPS[answer.stop][0])
-    if ask.include_usage:
+    if ask.wants_usage:
         yield _data({**head, "choices": [], "usage": _usage(answer.usage)})
     yield Piece(LAST_LINE + b"\n\n")
 
@@ -281,12 +284,7 @@ def _call_chunks(head: dict[str, Any], part: Call, number: int, size: int) -> It
 def _call(part: Call) -> dict[str, Any]:
     if isinstance(part.arguments, str):
         raise WireError("tools with free input are not offered over this API", status=500)
-    arguments = msgspec.json.encode(part.arguments).decode()
-    return {
-        "id": part.call_id,
-        "type": "function",
-        "function": {"name": part.name, "arguments": arguments},
-    }
+    return tool_call(part.call_id, part.name, part.arguments)
 
 
 def chat_answer(
@@ -331,11 +329,7 @@ def tool_call(call_id: object, name: object, arguments: object) -> dict[str, Any
     """A tool call, as a part of a message."""
     if not isinstance(arguments, str):
         arguments = msgspec.json.encode(arguments).decode()
-    return {
-        "id": call_id,
-        "type": "function",
-        "function": {"name": name, "arguments": arguments},
-    }
+    return {"id": call_id, "type": FUNCTION, FUNCTION: {"name": name, "arguments": arguments}}
 
 
 def offered_tool(name: object, description: object, parameters: object) -> dict[str, Any]:
@@ -451,9 +445,9 @@ def error(status: int, message: str, kind: str = "", code: str | None = None) ->
     return {"error": body}
 
 
-def stream_error(status: int, message: str, kind: str = "") -> Piece:
-    """An error in the middle of a stream."""
-    return _data(error(status, message, kind))
+def stream_error(body: dict[str, Any], *_: object) -> Piece:
+    """An ``error`` in the middle of a stream."""
+    return _data(body)
 
 
 def models(names: Sequence[tuple[str, str]]) -> dict[str, Any]:
