@@ -163,10 +163,8 @@ def rebuilt_question(
         if _SYSTEM_PART not in like:
             made["messages"] = [one for one in made["messages"] if one["role"] != "system"]
         for tool in made.get("tools") or ():
-            function = tool[FUNCTION]
-            tool[FUNCTION] = {
-                name: function[name] for name in function if _OF_TOOL.format(name) in like
-            }
+            known = tool[FUNCTION].items()
+            tool[FUNCTION] = {one: value for one, value in known if _OF_TOOL.format(one) in like}
     return {name: value for name, value in made.items() if value is not None}
 
 
