@@ -27,12 +27,12 @@ from ptycassette.agents.blame.report import (
     validated,
 )
 from ptycassette.agents.blame.steps import (
+    CHECKS,
     Cell,
     Experiment,
     Intervention,
     Ran,
     Step,
-    Terms,
     Trial,
     UndefinedKind,
     cells_of,
@@ -469,16 +469,10 @@ def blame(
         CassetteError: as for ``fork``, for errors that every run would have.
     """
     began_s = time.monotonic()
-    terms = Terms(
-        pooled=options.fork.tail == "held"
-        or (options.fork.tail == "scripted" and options.fork.script is None),
-        runs=options.runs,
-        random=options.random,
-    )
-    if options.budget <= terms.checks:
+    if options.budget <= CHECKS:
         raise UsageError(
             f"a budget of {options.budget} runs is too small",
-            hint=f"the unmodified run alone is made {terms.checks} times",
+            hint=f"the unmodified run alone is made {CHECKS} times",
         )
     fork_options = _shared(options)
     with open_cassette(path, check="manifest") as cassette:
@@ -508,12 +502,19 @@ def blame(
     made = workers(options.jobs, **loading) if pool is None else nullcontext(pool)
     with made as processes:
         if code is None:
-            experiment = Experiment(cells, terms, recorded=_recorded_outcome(path, options))
+            recorded = _recorded_outcome(path, options)
         else:  # a test must run to give its verdict on the recording
             first = Trial(at=cells[0].at, name="as-recorded", change=Change(kind="none"), number=1)
             ran = _run_all(processes, {first: job_of(first)}, meter, one_run)[first]
-            experiment = Experiment(cells, terms, recorded=outcome_of(ran))
-            raised = ran.raised
+            recorded, raised = outcome_of(ran), ran.raised
+        tail = options.fork.tail
+        experiment = Experiment(
+            cells,
+            recorded=recorded,
+            pooled=tail == "held" or (tail == "scripted" and options.fork.script is None),
+            runs=options.runs,
+            random=options.random,
+        )
         runs = course(experiment)
         try:
             batch = next(runs)
