@@ -47,7 +47,6 @@ from ptycassette.agents.fork.places import Change, ForkPlace
 from ptycassette.agents.fork.report import ForkReport
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
-from ptycassette.agents.rerun.io.options import RerunOptions
 from ptycassette.agents.rerun.io.preparing import admit, prepared_rerun
 from ptycassette.agents.rerun.screens import ScreenJudge
 from ptycassette.cassette.io.reader import Cassette, open_cassette
@@ -336,8 +335,7 @@ def _run(job: Job, child: Path, forked: Forked, said: Said) -> Ran:
         job.options, at=job.trial.at, change=job.trial.change, overwrite=True
     )
     if job.kept is not None:
-        run = msgspec.structs.replace(options.run, made=(*options.run.made, Path(job.kept)))
-        options = msgspec.structs.replace(options, run=run)
+        options = msgspec.structs.replace(options, made=(*options.made, Path(job.kept)))
     try:
         report = forked(job, child, options)
     except DivergenceError as differs:
@@ -477,8 +475,8 @@ def blame(
     fork_options = _shared(options)
     with open_cassette(path, check="manifest") as cassette:
         admit(cassette)
-        if code is None and not options.fork.run.trusted:
-            with prepared_rerun(cassette, options.fork.run, tapeless=True):
+        if code is None and not options.fork.trusted:
+            with prepared_rerun(cassette, options.fork, tapeless=True):
                 pass  # it refuses, and shows what would be run
         steps = _chosen(steps_of(cassette) if code is None else code.steps(cassette), options)
         ended = cassette.final.exit
@@ -660,7 +658,8 @@ def _validated(session: PlantedSession, folder: Path, pool: Workers) -> BlameRep
         fork=ForkOptions(
             tail=session.tail,
             script=script,
-            run=RerunOptions(trusted=True, patience_s=_PATIENCE_S),
+            trusted=True,
+            patience_s=_PATIENCE_S,
         ),
     )
     return blame(parent, options, pool=pool)

@@ -76,15 +76,16 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
         made_gates.append(gates)
         return ForkServer(gates, notes=notes, **more)
 
-    run = _with_binary(options, cassette)
-    run = msgspec.structs.replace(run, made=(*run.made, target))
-    with prepared_rerun(cassette, run, server_of=server_of, tapeless=True) as prepared:
+    options = msgspec.structs.replace(
+        options, argv=_argv(options, cassette), made=(*options.made, target)
+    )
+    with prepared_rerun(cassette, options, server_of=server_of, tapeless=True) as prepared:
         notes.address = prepared.server.url.removeprefix("http://")
         server = prepared.server
         assert isinstance(server, ForkServer)  # noqa: S101 - it was made above
         for line in prepared.desk.damage:
             raise DivergenceError(f"no fork: the tape is damaged: {line}")
-        branch = Branch(prepared.desk, cut, patience_s=run.patience_s)
+        branch = Branch(prepared.desk, cut, patience_s=options.patience_s)
         server.answers = branch.answer
         [gates] = made_gates
         places = {"cwd": str(prepared.place.cwd), "home": str(prepared.place.home)}
@@ -135,14 +136,14 @@ class _Forked:
     def run(self, target: Path, notes: TapeNotes | None, clock: MonotonicClock) -> ForkReport:
         prepared, options = self._prepared, self._options
         profile = prepared.profile
-        judge = ScreenJudge(options.run.normalise, profile.screens.volatile if profile else ())
+        judge = ScreenJudge(options.normalise, profile.screens.volatile if profile else ())
         typist = ForkTypist(
             prepared,
             self._branch,
             self._cut,
             place=options.at,
             judge=judge,
-            patience_s=options.run.patience_s,
+            patience_s=options.patience_s,
         )
         server = prepared.server
         assert isinstance(server, ForkServer)  # noqa: S101 - it was made so
@@ -178,7 +179,7 @@ class _Forked:
             **prepared.session_options(),
             "harness": profile.name if profile else manifest.harness.name,
             "started_as": place.argv,
-            "shared_network": self._options.run.shared_network,
+            "shared_network": self._options.shared_network,
             "overwrite": self._options.overwrite,
             "clock": clock,
             "probe_version": False,
@@ -279,12 +280,12 @@ def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
     check_request(cassette, cut.entry, options.change)
 
 
-def _with_binary(options: ForkOptions, cassette: Cassette) -> RerunOptions:
-    """The run, with the changed program in place of the recorded one."""
+def _argv(options: ForkOptions, cassette: Cassette) -> tuple[str, ...]:
+    """The command line, with the changed program in place of the recorded one."""
     if options.change.kind != "binary":
-        return options.run
-    argv = options.run.argv or tuple(map(native_text, cassette.manifest.command.argv or ("",)))
-    return msgspec.structs.replace(options.run, argv=(options.change.value, *argv[1:]))
+        return options.argv
+    argv = options.argv or tuple(map(native_text, cassette.manifest.command.argv or ("",)))
+    return options.change.value, *argv[1:]
 
 
 # A rerun that a test or a driver drives, in which the provider fails once.
