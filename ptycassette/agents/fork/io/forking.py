@@ -35,7 +35,8 @@ from ptycassette.cassette.io.reader import Cassette
 from ptycassette.cassette.tape_lines import tape_facts
 from ptycassette.errors import DivergenceError, UsageError
 from ptycassette.model.records import ExitStatus, Finished, native_text
-from ptycassette.recording.io.recording import Recording, record
+from ptycassette.recording.io.options import RunSpec
+from ptycassette.recording.io.recording import Recording, recorded
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.tape.io.recorded_answers import load_matching_rules
 from ptycassette.tape.matching.checking import published_fingerprint
@@ -147,7 +148,7 @@ class _Forked:
         )
         server = prepared.server
         assert isinstance(server, ForkServer)  # noqa: S101 - it was made so
-        with record(prepared.argv, target, **self._record_options(notes, clock)) as session:
+        with recorded(prepared.argv, target, self._spec(notes, clock)) as session:
             try:
                 typist.prefix(session)
                 fingerprint, entries = self._branch.fork()
@@ -172,25 +173,21 @@ class _Forked:
             notes=(driven.problem,) if driven.problem else (),
         )
 
-    def _record_options(self, notes: TapeNotes | None, clock: MonotonicClock) -> dict[str, Any]:
-        prepared, manifest = self._prepared, self._cassette.manifest
-        place, profile, change = prepared.place, prepared.profile, self._options.change
-        options: dict[str, Any] = {
-            **prepared.session_options(),
-            "harness": profile.name if profile else manifest.harness.name,
-            "started_as": place.argv,
-            "shared_network": self._options.shared_network,
-            "overwrite": self._options.overwrite,
-            "clock": clock,
-            "probe_version": False,
-        }
-        if notes is not None:
-            options["tape"] = notes.start
-        if profile is not None:
-            options["at_end"] = log_reader(profile, home=place.home, cwd=place.cwd, since_s=0.0)
-        if change.status is not None:
-            options["before_record"] = _with_status(change.status)
-        return options
+    def _spec(self, notes: TapeNotes | None, clock: MonotonicClock) -> RunSpec:
+        prepared, status = self._prepared, self._options.change.status
+        place, profile = prepared.place, prepared.profile
+        return msgspec.structs.replace(
+            prepared.spec,
+            harness=(profile or self._cassette.manifest.harness).name,
+            started_as=place.argv,
+            shared_network=self._options.shared_network,
+            overwrite=self._options.overwrite,
+            clock=clock,
+            probe_version=False,
+            tape=notes and notes.start,
+            at_end=profile and log_reader(profile, home=place.home, cwd=place.cwd, since_s=0.0),
+            before_record=None if status is None else _with_status(status),
+        )
 
     def _origin(self, fingerprint: str) -> ForkRecord:
         options = self._options

@@ -53,6 +53,7 @@ from ptycassette.errors import (
     WaitTimeoutError,
 )
 from ptycassette.keys.quantities import time_text
+from ptycassette.model.ports import SessionTap
 from ptycassette.model.records import (
     ExitStatus,
     FinalRecord,
@@ -65,12 +66,15 @@ from ptycassette.model.records import (
 from ptycassette.model.screen import Size
 from ptycassette.profiles.profile import ExitMessage, Profile
 from ptycassette.recording.io.options import (
+    AnySession,
+    RunSpec,
     VersionQuestion,
     ask_version,
     installed_version,
+    live_session,
     version_arguments,
 )
-from ptycassette.recording.io.recording import record
+from ptycassette.recording.io.recording import recorded
 from ptycassette.recording.session.base import child_environment
 from ptycassette.recording.session.session import Session
 from ptycassette.system.files.state_dirs import current_dir
@@ -280,18 +284,17 @@ def run_again(
     place, profile = prepared.place, prepared.profile
     typist = Typist(judge, prepared.server.sent, patience_s)
     target = place.folder / "now.cassette"
-    options = {
-        **prepared.session_options(),
-        "harness": profile.name if profile else None,
-        "probe_version": False,
-        "state_dir": place.folder / "state",
-    }
-    if profile is not None:
-        options["at_end"] = log_reader(profile, home=place.home, cwd=place.cwd, since_s=0.0)
+    spec = msgspec.structs.replace(
+        prepared.spec,
+        harness=profile and profile.name,
+        probe_version=False,
+        state_dir=place.folder / "state",
+        at_end=profile and log_reader(profile, home=place.home, cwd=place.cwd, since_s=0.0),
+    )
     known = cassette.manifest.harness.binary_version
     with ExitStack() as stack:
         asked = None if known is None else stack.enter_context(version_beside(place))
-        with record(place.argv, target, **options) as session:
+        with recorded(place.argv, target, spec) as session:
             typist.type(session, prepared.script)
             left_us = cassette.final.duration_ms * 1000 - typist.last_us
             problem = _program_end(session, patience_s + 2 * max(0, left_us) / 1e6)
@@ -522,14 +525,19 @@ def _as_recorded(
 
 
 class DrivenRerun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is ready to be driven. ``argv`` and ``options`` are for a session.
+    """A run that is ready to be driven by the caller, in ``session``.
 
     Call ``proof`` with the end of the program to compare the run with its tape.
     """
 
     argv: tuple[str, ...]
-    options: dict[str, Any]
+    spec: RunSpec
+    tap: SessionTap
     proof: Proof
+
+    def session(self, kind: type[AnySession]) -> AnySession:
+        """The started program. ``kind`` is ``Session`` or ``AsyncSession``."""
+        return live_session(kind, self.argv, self.spec, tap=self.tap)
 
 
 @owned_context
@@ -565,7 +573,8 @@ def driven_rerun(
     with run_of(cassette, options, typed=True) as (prepared, proves):
         yield DrivenRerun(
             argv=prepared.place.argv,
-            options={**prepared.session_options(), "tap": _InputCount(prepared.server.sent)},
+            spec=prepared.spec,
+            tap=_InputCount(prepared.server.sent),
             proof=proves,
         )
 
@@ -601,7 +610,7 @@ def run_tape_only(
         DriverSignals() as signals,
     ):
         place = prepared.place
-        term = os.environ.get("TERM") or prepared.term or "xterm-256color"
+        term = os.environ.get("TERM") or prepared.spec.term
         environment = child_environment(clean=True, extra=place.environment, term=term)
         path = shutil.which(place.argv[0], path=environment.get("PATH", os.defpath))
         if path is None:

@@ -12,10 +12,9 @@ from ptycassette.cassette.timeline.match import Matching, SecretsPolicy, secrets
 from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD
 from ptycassette.errors import UsageError
 from ptycassette.model.resolved_types import resolved
-from ptycassette.replaying.io.modes import resolve_secrets
+from ptycassette.replaying.io.modes import comparison_in_force, resolve_secrets
 from ptycassette.replaying.standin.comparison import StandinOptions
 from ptycassette.scrub.io.conceal import concealed
-from ptycassette.system.files.project_file import find_project
 
 
 class Option(NamedTuple):
@@ -105,7 +104,7 @@ class StandinArguments(StandinOptions, frozen=True, kw_only=True):
                 else:
                     strategy = word
             return Matching(
-                strategy or find_project().compare or "prompt",
+                comparison_in_force(strategy),
                 same=self._custom(),
                 per_entry=per_entry,
                 threshold=self.threshold,
