@@ -57,7 +57,6 @@ from ptycassette.model.ports import SessionTap
 from ptycassette.model.records import (
     ExitStatus,
     FinalRecord,
-    InputRecord,
     JournalEvent,
     Resized,
     Signalled,
@@ -129,12 +128,34 @@ class Typist:
         for step in script.steps:
             try:
                 self._wait(session, step)
-                self._rest(min(PAUSE_S, max(0, step.t_us - self.last_us) / 1e6))
-                _send(session, step.record)
+                self.deliver(session, step)
             except (SessionClosedError, InputRefusedError):
                 return
-            self.typed, self.last_us = step.number, step.t_us
+            self.typed = step.number
             self._sent(step.number)
+
+    def deliver(self, session: Session, step: RerunStep) -> None:
+        """Send a step with the recorded delay, at most ``PAUSE_S``.
+
+        Raises:
+            SessionClosedError, InputRefusedError: the program cannot take it.
+        """
+        self._rest(min(PAUSE_S, max(0, step.t_us - self.last_us) / 1e6))
+        record = step.record
+        match record.kind:
+            case "resize" if record.size is not None:
+                session.resize(record.size)
+            case "signal" if record.signal is not None:
+                session.signal(record.signal)
+            case "input" if record.bytes:
+                session.send(record.bytes)
+            case _:
+                pass
+        self.last_us = step.t_us
+
+    def patience(self, t_us: int) -> float:
+        """How many seconds to wait for a recorded moment."""
+        return self._patience_s + 2 * max(0, t_us - self.last_us) / 1e6
 
     def _wait(self, session: Session, step: RerunStep) -> None:
         if step.screen is None or step.follows:
@@ -144,25 +165,12 @@ class Typist:
             session.wait_for_predicate(
                 lambda screen: awaited(screen.rows),
                 what=f"the screen before input {step.number}",
-                timeout_s=self._patience_s + 2 * (step.t_us - self.last_us) / 1e6,
+                timeout_s=self.patience(step.t_us),
             )
         except WaitTimeoutError:
             self.late.append(step.number)
         else:
             self.met.add(step.number)
-
-
-def _send(session: Session, record: InputRecord) -> None:
-    match record.kind:
-        case "resize":
-            if record.size is not None:
-                session.resize(record.size)
-        case "signal":
-            if record.signal is not None:
-                session.signal(record.signal)
-        case "input":
-            if record.bytes:
-                session.send(record.bytes)
 
 
 # The program's present version: from its package, or asked under the guard of the run.
@@ -296,8 +304,8 @@ def run_again(
         asked = None if known is None else stack.enter_context(version_beside(place))
         with recorded(place.argv, target, spec) as session:
             typist.type(session, prepared.script)
-            left_us = cassette.final.duration_ms * 1000 - typist.last_us
-            problem = _program_end(session, patience_s + 2 * max(0, left_us) / 1e6)
+            limit_s = typist.patience(cassette.final.duration_ms * 1000)
+            problem = _program_end(session, limit_s)
         version = None if asked is None else asked()
     with open_cassette(target) as now:
         script = script_of(now.events())
