@@ -274,7 +274,7 @@ class ForkedCalls(ServedCalls):
         self.options = checked_options(cassette, options)
         if child is not None:
             check_target(child, overwrite=options.overwrite)
-        self._child, self._head = child, saving.head_of(child or cassette.path)
+        self._child, self._head = child, saving.head_of(child or cassette.path, keys=self.keys)
         self._parent = ParentOf(
             id=cassette.manifest.id, manifest_sha256=manifest_sha256(cassette.path)
         )

@@ -27,7 +27,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ptycassette.agents.inprocess.active import activated
+from ptycassette.agents.inprocess.active import (
+    MADE_UP_KEYS,
+    activated,
+    has_made_up_key,
+    names_of_keys,
+    own_environment,
+)
 from ptycassette.agents.inprocess.calls import (
     FORK_VARIABLE,
     IN_PROCESS_OPTION,
@@ -214,6 +220,18 @@ class OpenTape:
             self._log.refuse(error)
 
     @property
+    def key_names(self) -> tuple[str, ...]:
+        """The variables that get a made-up key during the block, if they are not set.
+
+        Empty if a live provider answers.
+        """
+        return (
+            ()
+            if self._served is None or self.waits
+            else self._served.missing_keys(own_environment())
+        )
+
+    @property
     def environment(self) -> Mapping[str, str]:
         """Variables for programs that the block starts, and for clients that are not recorded.
 
@@ -272,7 +290,32 @@ class OpenTape:
         if self._served is not None:
             return self._served.ask(asked)
         assert self._log is not None  # noqa: S101 - the caller asked whether it passes
+        if has_made_up_key(asked.headers):
+            raise UsageError(
+                f"{asked.method} {asked.target} has the made-up key of a replay, and this block"
+                " records",
+                where=str(self.path),
+                hint="make the client in the block that records, where its key is set",
+            )
         return self._log
+
+    def reading(self, asked: Asked) -> Callable[[], None]:
+        """A function that is called before each piece of the answer to a request is read.
+
+        It raises ``SessionClosedError`` after the block: the rest would be in no recording.
+        """
+
+        def check() -> None:
+            if self._over:
+                raise SessionClosedError(
+                    f"the answer to {asked.method} {asked.target} was read on after its block of"
+                    " use_tape was left",
+                    where=str(self.path),
+                    hint="read the whole answer in the block; a recording has only the part that"
+                    " was read there",
+                )
+
+        return check
 
     @property
     def waits(self) -> bool:
@@ -509,7 +552,7 @@ class UseTape:
     @contextmanager
     def _entered(self, tape: OpenTape) -> Iterator[OpenTape]:
         announce_use(tape.result, tape)
-        with activated(tape):
+        with MADE_UP_KEYS.set(tape.key_names), activated(tape):
             try:
                 yield tape
             finally:
@@ -878,8 +921,8 @@ _SIZE = Size(24, 80)
 """The format requires a size, although there is no terminal."""
 
 
-def head_of(target: Path) -> SessionMeta:
-    """The head of a recording that begins now.
+def head_of(target: Path, *, keys: Collection[str] = ()) -> SessionMeta:
+    """The head of a recording that begins now; ``keys`` are variables with keys of its parent.
 
     There is no program and no terminal: the command is empty, and all streams are ``null``.
     """
@@ -892,9 +935,11 @@ def head_of(target: Path) -> SessionMeta:
         timestamp,
     )
 
-    environment = dict(os.environ)
+    environment = own_environment()
     number = str(uuid.uuid4())
     option = {"version": 1, "python": platform.python_version(), "salt": number}
+    if names := sorted({*keys, *names_of_keys(())}):  # code may remove a variable later
+        option["keys"] = names
     return SessionMeta(
         id=number,
         argv=(),
@@ -950,9 +995,12 @@ def publish(
         yield end
 
     source: EventSource = events
-    options = dict(head.options)
+    option = dict(head.options[IN_PROCESS_OPTION])
+    if keys := sorted({*option.get("keys", ()), *names_of_keys(log.headers())}):
+        option["keys"] = keys
     if log.order.after:
-        options[IN_PROCESS_OPTION] = {**options[IN_PROCESS_OPTION], "after": log.order.after}
+        option["after"] = log.order.after
+    options = {**head.options, IN_PROCESS_OPTION: option}
     if log.items:
         options[TAPE_OPTION] = {"key": secrets.token_hex(32), "described": {}, **hidden}
         source = TapeSource(events, lambda: ItemsInMemory(log.items), load_prices())
