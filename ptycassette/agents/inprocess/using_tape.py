@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ptycassette.agents.inprocess.active import activated
+from ptycassette.agents.inprocess.active import activated, resumed
 from ptycassette.agents.inprocess.calls import (
     FORK_VARIABLE,
     IN_PROCESS_OPTION,
@@ -430,8 +430,22 @@ class UseTape:
             @functools.wraps(function)
             async def async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
                 with self._block() as tape:
-                    async for item in function(*args, **given(tape, kwargs)):
-                        yield item
+                    steps = function(*args, **given(tape, kwargs))
+                    step, sent = steps.asend, None
+                    while True:
+                        try:
+                            with resumed(tape):
+                                item = await step(sent)
+                        except StopAsyncIteration:
+                            return
+                        try:
+                            step, sent = steps.asend, (yield item)
+                        except GeneratorExit:
+                            with resumed(tape):
+                                await steps.aclose()
+                            raise
+                        except BaseException as exc:  # noqa: BLE001 - the generator gets it
+                            step, sent = steps.athrow, exc
 
             return async_generator
         if inspect.iscoroutinefunction(function):
@@ -447,7 +461,22 @@ class UseTape:
             @functools.wraps(function)
             def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
                 with self._block() as tape:
-                    return (yield from function(*args, **given(tape, kwargs)))
+                    steps = function(*args, **given(tape, kwargs))
+                    step, sent = steps.send, None
+                    while True:
+                        try:
+                            with resumed(tape):
+                                item = step(sent)
+                        except StopIteration as end:
+                            return end.value
+                        try:
+                            step, sent = steps.send, (yield item)
+                        except GeneratorExit:
+                            with resumed(tape):
+                                steps.close()
+                            raise
+                        except BaseException as exc:  # noqa: BLE001 - the generator gets it
+                            step, sent = steps.throw, exc
 
             return generator
 
@@ -527,6 +556,12 @@ class UseTape:
         with self._entered(OpenTape(path, result, log=log, served=None)) as tape:
             yield tape
         result.notes = tape.notes
+        if log.waiting:
+            raise RefusedError(
+                f"{log.waiting[0]} was under way when the block ended, and its answer is missing",
+                where=str(path),
+                hint="wait for the tasks and threads of the block before it ends",
+            )
         if log.refused is not None:
             raise log.refused
         if log.is_empty:
