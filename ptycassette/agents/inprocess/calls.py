@@ -69,6 +69,7 @@ from ptycassette.tape.items import (
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import MOST_DIGESTS, Question
+from ptycassette.tape.providers.sse import LAST_LINE
 from ptycassette.tape.routing import host_and_port
 from ptycassette.tape.unpacking import unpacked_body
 
@@ -90,8 +91,6 @@ _OF_THE_CONNECTION = frozenset(
 )
 CANCELLED = "cancelled"
 """The detail of an answer whose reader was cancelled, by a timeout for example."""
-_DONE = b"data: [DONE]"
-"""The last event of OpenAI's streams: its SDK reads no further, though the body has an end."""
 _UNREACHABLE = ("Connect", "ClientConnector", "NameResolution", "NewConnection")
 """Prefixes of exceptions that httpx, aiohttp and urllib3 raise before a request is sent."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -630,7 +629,7 @@ class AnswerBody:
         if not data or self._ended:
             return
         self._log.data(self._number, data)
-        self._tail = (self._tail + data)[-len(_DONE) - 4 :]
+        self._tail = (self._tail + data)[-len(LAST_LINE) - 4 :]
         if self._left is not None:
             self._left -= len(data)
 
@@ -642,7 +641,7 @@ class AnswerBody:
 
     def closed(self) -> None:
         """Note that the client reads no further; the answer may still be complete."""
-        whole = self._left == 0 or self._tail.rstrip().endswith(_DONE)
+        whole = self._left == 0 or self._tail.rstrip().endswith(LAST_LINE)
         self.end("complete" if whole else "client-gone")
 
 

@@ -21,7 +21,6 @@ from collections.abc import AsyncIterator, Callable, Collection, Generator, Iter
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlsplit
@@ -53,6 +52,7 @@ from ptycassette.errors import (
     StorageError,
     UsageError,
 )
+from ptycassette.extras import need_extra
 from ptycassette.model.ports import EventSource
 from ptycassette.model.records import (
     Finished,
@@ -829,11 +829,7 @@ class Programs:
     """
 
     def __init__(self) -> None:
-        if find_spec("aiohttp") is None or find_spec("trustme") is None:
-            raise UsageError(
-                "recording and answering programs needs more than is installed",
-                hint="pip install 'ptycassette[tape]'",
-            )
+        need_extra("tape", "aiohttp", "trustme")
         self._stack = ExitStack()
         self._folder = self._stack.enter_context(temporary_folder())
         self.environment: Mapping[str, str] = {}

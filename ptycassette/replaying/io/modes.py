@@ -102,6 +102,11 @@ def mode_in_force(said: str | None, *, env: Mapping[str, str]) -> RunMode:
     return resolve_mode((str(project.where), project.mode), env={})
 
 
+def comparison_in_force(said: str | None) -> str:
+    """How input is compared: as the call has it, else the project file, else ``prompt``."""
+    return said or find_project().compare or "prompt"
+
+
 def resolve_secrets(env: Mapping[str, str]) -> SecretsPolicy:
     """How secrets are compared, as set in the environment; ``same`` by default.
 
