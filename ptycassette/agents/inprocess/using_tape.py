@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
@@ -517,6 +518,8 @@ class UseTape:
         writes = action in {"record", "rewrite"}
         try:
             with _in_use(path, writes=writes) if action != "live" else nullcontext():
+                if writes and _is_example():
+                    _check_examples(path)
                 if writes:
                     announce_recording(path, stated=self._mode == mode)
                 with self._entered_as(action, path, result, order) as tape:
@@ -638,6 +641,7 @@ class UseTape:
             fault = self._fault or fault_of_environment(os.environ)
             served = ServedCalls(cassette, fault=fault, **self._serving())
             tape = OpenTape(path, result, log=None, served=served)
+            notes = _notes_of_runners()
             try:
                 with self._entered(tape):
                     yield tape
@@ -645,7 +649,7 @@ class UseTape:
                     served.finish()
             except BaseException as exc:
                 if served.divergences and not self._lenient:
-                    self._blame(exc, served.divergences, path, tape.notes)
+                    self._blame(exc, served.divergences, path, (*tape.notes, *notes))
                 for note in tape.notes:
                     exc.add_note(note)
                 raise
@@ -654,7 +658,7 @@ class UseTape:
                 result.notes = (*served.notes, *tape.notes)
                 result.fingerprint, result.expected_fingerprint = served.fingerprints
             if served.divergences and not self._lenient:
-                raise _error_of(served.divergences, path, tape.notes)
+                raise _error_of(served.divergences, path, (*tape.notes, *notes))
 
     @staticmethod
     def _blame(
@@ -683,6 +687,44 @@ class UseTape:
             where=str(path),
             hint="record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the provider is",
         )
+
+
+_EXAMPLES: set[str] = set()
+"""The cassettes that examples of Hypothesis have recorded, by their real paths."""
+_ABOVE_GIVEN = "put use_tape above @given, with @settings(derandomize=True, deadline=None)"
+
+
+def _is_example() -> bool:
+    """Whether an example of Hypothesis runs."""
+    hypothesis: Any = sys.modules.get("hypothesis")
+    inside = getattr(hypothesis, "currently_in_test_context", None)
+    return inside is not None and bool(inside())
+
+
+def _check_examples(path: Path) -> None:
+    """Refuse the second example that records one cassette: it would overwrite the first."""
+    real = os.path.realpath(path)
+    if real in _EXAMPLES:
+        raise UsageError(
+            "another example of Hypothesis has recorded this cassette, and would be overwritten",
+            where=str(path),
+            hint=_ABOVE_GIVEN,
+        )
+    _EXAMPLES.add(real)
+
+
+def _notes_of_runners() -> tuple[str, ...]:
+    """Other reasons why a block may not make the recorded calls, from the way its test runs."""
+    notes = []
+    if _is_example():
+        notes.append(f"each example of Hypothesis is a block of its own: {_ABOVE_GIVEN}")
+    begins_before_its_test = os.environ.get("PYTEST_CURRENT_TEST", "").endswith("(setup)")
+    if begins_before_its_test and "PYTEST_XDIST_WORKER" in os.environ:
+        notes.append(
+            "if several tests share the block, pytest-xdist may run them in different workers: use"
+            " --dist loadfile"
+        )
+    return tuple(notes)
 
 
 _MOST_NOTES = 20
