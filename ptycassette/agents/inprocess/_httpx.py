@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptycassette.agents.inprocess.active import Patch, below, client_tape
 from ptycassette.agents.inprocess.calls import (
+    CANCELLED,
     MISS_HEADERS,
     MISS_STATUS,
     AnswerBody,
@@ -28,6 +29,7 @@ from ptycassette.agents.inprocess.calls import (
     Headers,
     broken_answer,
     failure_of,
+    is_held,
     miss_body,
     served_headers,
 )
@@ -325,8 +327,13 @@ class _Answers:
                         self._body.data(data)
                         yield data
                         self._check()
+                except GeneratorExit:
+                    raise  # the client reads no further
                 except Exception as exc:
                     self._body.end(*failure_of(exc))
+                    raise
+                except BaseException:
+                    self._body.end("client-gone", CANCELLED)
                     raise
                 self._body.end("complete")
 
@@ -345,6 +352,10 @@ class _Answers:
                 self._hit, self._broken, self._late, self._check = hit, broken, late, check
 
             def __iter__(self) -> Iterator[bytes]:
+                yield from self._pieces()
+                self._end()
+
+            def _pieces(self) -> Iterator[bytes]:
                 delays_s = getattr(self._hit, "delays_s", ())  # of a fault
                 self._check()
                 for number, (_, data) in enumerate(self._hit.pieces):
@@ -353,12 +364,19 @@ class _Answers:
                     if data:
                         yield data
                         self._check()
+
+            def _end(self) -> None:
                 if self._hit.entry.outcome != "complete":
                     raise self._broken()
 
             async def __aiter__(self) -> AsyncIterator[bytes]:
-                for data in self:
+                for data in self._pieces():
                     yield data
+                if is_held(self._hit):
+                    import anyio  # httpx needs it anyway  # noqa: PLC0415
+
+                    await anyio.sleep(_HELD_S)
+                self._end()
 
         self.recorded, self.recorded_async = RecordedStream, RecordedAsyncStream
         self._served = ServedStream

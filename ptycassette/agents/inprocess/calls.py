@@ -89,6 +89,8 @@ MISS_HEADERS = (("content-type", "application/json"), ("x-should-retry", "false"
 _OF_THE_CONNECTION = frozenset(
     {"connection", "content-encoding", "keep-alive", "transfer-encoding"}
 )
+CANCELLED = "cancelled"
+"""The detail of an answer whose reader was cancelled, by a timeout for example."""
 _UNREACHABLE = ("Connect", "ClientConnector", "NameResolution", "NewConnection")
 """Prefixes of exceptions that httpx, aiohttp and urllib3 raise before a request is sent."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -473,6 +475,13 @@ class CallLog:
         self._exchanges = self._tools = 0
         self.order = CallOrder()
         self.refused: UsageError | None = None
+        self._waiting: dict[int | str, str] = {}
+
+    @property
+    def waiting(self) -> list[str]:
+        """The calls without an answer or a result."""
+        with self._lock:
+            return list(self._waiting.values())
 
     def refuse(self, error: UsageError) -> None:
         """Note a call that cannot be recorded, because the code may swallow its error."""
@@ -505,6 +514,7 @@ class CallLog:
             number = self._exchanges = self._exchanges + 1
             t_us = self.t_us
             self.order.begin(str(number))
+            self._waiting[number] = visible(f"{asked.method} {asked.target}", limit=100)
             self.items.append(
                 RequestBegun(
                     t_us=t_us,
@@ -525,6 +535,7 @@ class CallLog:
     def begin_answer(self, number: int, status: int, reason: str, headers: Headers) -> None:
         """Note the head of an answer."""
         with self._lock:
+            self._waiting.pop(number, None)
             self.items.append(
                 AnswerBegun(
                     t_us=self.t_us, exchange=number, status=status, reason=reason, headers=headers
@@ -542,6 +553,7 @@ class CallLog:
             self.items.append(
                 ExchangeEnded(t_us=self.t_us, exchange=number, outcome=outcome, detail=detail)
             )
+            self._waiting.pop(number, None)
             self.order.end(str(number))
 
     def add_items(self, items: list[TapeItem]) -> None:
@@ -565,6 +577,7 @@ class CallLog:
             self._tools += 1
             call_id, t_us = f"run-{self._tools}", self.t_us
             self.order.begin(call_id)
+            self._waiting[call_id] = f"tool {visible(name, limit=100)}"
             call = {"type": "tool-call", "call_id": call_id, "name": name, "arguments": arguments}
             self.notes.append(Noted(t_us, call))
             return call_id, t_us
@@ -584,6 +597,7 @@ class CallLog:
             else:
                 said["output"] = outcome.output
             self.notes.append(Noted(t_us, {**said, "duration_ms": (t_us - begun_us) // 1000}))
+            self._waiting.pop(call_id, None)
             self.order.end(call_id)
 
     def note(self, payload: Any) -> None:
@@ -1178,6 +1192,11 @@ class ServedCalls:
 def served_headers(answer: Hit) -> list[tuple[str, str]]:
     """The headers of a recorded answer, whose body is unpacked."""
     return [pair for pair in answer.headers if pair[0] not in _OF_THE_CONNECTION]
+
+
+def is_held(answer: Hit) -> bool:
+    """Whether the client waits behind the recorded pieces, until it is cancelled again."""
+    return answer.entry.outcome == "client-gone" and answer.entry.detail == CANCELLED
 
 
 def broken_answer(answer: Hit) -> tuple[str, str]:

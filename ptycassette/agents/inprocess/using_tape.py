@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
@@ -33,6 +34,7 @@ from ptycassette.agents.inprocess.active import (
     has_made_up_key,
     names_of_keys,
     own_environment,
+    resumed,
 )
 from ptycassette.agents.inprocess.calls import (
     FORK_VARIABLE,
@@ -473,8 +475,22 @@ class UseTape:
             @functools.wraps(function)
             async def async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
                 with self._block() as tape:
-                    async for item in function(*args, **given(tape, kwargs)):
-                        yield item
+                    steps = function(*args, **given(tape, kwargs))
+                    step, sent = steps.asend, None
+                    while True:
+                        try:
+                            with resumed(tape):
+                                item = await step(sent)
+                        except StopAsyncIteration:
+                            return
+                        try:
+                            step, sent = steps.asend, (yield item)
+                        except GeneratorExit:
+                            with resumed(tape):
+                                await steps.aclose()
+                            raise
+                        except BaseException as exc:  # noqa: BLE001 - the generator gets it
+                            step, sent = steps.athrow, exc
 
             return async_generator
         if inspect.iscoroutinefunction(function):
@@ -490,7 +506,22 @@ class UseTape:
             @functools.wraps(function)
             def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
                 with self._block() as tape:
-                    return (yield from function(*args, **given(tape, kwargs)))
+                    steps = function(*args, **given(tape, kwargs))
+                    step, sent = steps.send, None
+                    while True:
+                        try:
+                            with resumed(tape):
+                                item = step(sent)
+                        except StopIteration as end:
+                            return end.value
+                        try:
+                            step, sent = steps.send, (yield item)
+                        except GeneratorExit:
+                            with resumed(tape):
+                                steps.close()
+                            raise
+                        except BaseException as exc:  # noqa: BLE001 - the generator gets it
+                            step, sent = steps.throw, exc
 
             return generator
 
@@ -531,6 +562,8 @@ class UseTape:
         writes = action in {"record", "rewrite"}
         try:
             with _in_use(path, writes=writes) if action != "live" else nullcontext():
+                if writes and _is_example():
+                    _check_examples(path)
                 if writes:
                     announce_recording(path, stated=self._mode == mode)
                 with self._entered_as(action, path, result, order) as tape:
@@ -570,6 +603,12 @@ class UseTape:
         with self._entered(OpenTape(path, result, log=log, served=None)) as tape:
             yield tape
         result.notes = tape.notes
+        if log.waiting:
+            raise RefusedError(
+                f"{log.waiting[0]} was under way when the block ended, and its answer is missing",
+                where=str(path),
+                hint="wait for the tasks and threads of the block before it ends",
+            )
         if log.refused is not None:
             raise log.refused
         if log.is_empty:
@@ -646,6 +685,7 @@ class UseTape:
             fault = self._fault or fault_of_environment(os.environ)
             served = ServedCalls(cassette, fault=fault, **self._serving())
             tape = OpenTape(path, result, log=None, served=served)
+            notes = _notes_of_runners()
             try:
                 with self._entered(tape):
                     yield tape
@@ -653,7 +693,7 @@ class UseTape:
                     served.finish()
             except BaseException as exc:
                 if served.divergences and not self._lenient:
-                    self._blame(exc, served.divergences, path, tape.notes)
+                    self._blame(exc, served.divergences, path, (*tape.notes, *notes))
                 for note in tape.notes:
                     exc.add_note(note)
                 raise
@@ -662,7 +702,7 @@ class UseTape:
                 result.notes = (*served.notes, *tape.notes)
                 result.fingerprint, result.expected_fingerprint = served.fingerprints
             if served.divergences and not self._lenient:
-                raise _error_of(served.divergences, path, tape.notes)
+                raise _error_of(served.divergences, path, (*tape.notes, *notes))
 
     @staticmethod
     def _blame(
@@ -691,6 +731,44 @@ class UseTape:
             where=str(path),
             hint="record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the provider is",
         )
+
+
+_EXAMPLES: set[str] = set()
+"""The cassettes that examples of Hypothesis have recorded, by their real paths."""
+_ABOVE_GIVEN = "put use_tape above @given, with @settings(derandomize=True, deadline=None)"
+
+
+def _is_example() -> bool:
+    """Whether an example of Hypothesis runs."""
+    hypothesis: Any = sys.modules.get("hypothesis")
+    inside = getattr(hypothesis, "currently_in_test_context", None)
+    return inside is not None and bool(inside())
+
+
+def _check_examples(path: Path) -> None:
+    """Refuse the second example that records one cassette: it would overwrite the first."""
+    real = os.path.realpath(path)
+    if real in _EXAMPLES:
+        raise UsageError(
+            "another example of Hypothesis has recorded this cassette, and would be overwritten",
+            where=str(path),
+            hint=_ABOVE_GIVEN,
+        )
+    _EXAMPLES.add(real)
+
+
+def _notes_of_runners() -> tuple[str, ...]:
+    """Other reasons why a block may not make the recorded calls, from the way its test runs."""
+    notes = []
+    if _is_example():
+        notes.append(f"each example of Hypothesis is a block of its own: {_ABOVE_GIVEN}")
+    begins_before_its_test = os.environ.get("PYTEST_CURRENT_TEST", "").endswith("(setup)")
+    if begins_before_its_test and "PYTEST_XDIST_WORKER" in os.environ:
+        notes.append(
+            "if several tests share the block, pytest-xdist may run them in different workers: use"
+            " --dist loadfile"
+        )
+    return tuple(notes)
 
 
 _MOST_NOTES = 20
