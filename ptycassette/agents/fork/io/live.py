@@ -212,8 +212,8 @@ def _as_request(headers: Headers) -> Headers:
 # How a recording is forked.
 
 
-class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a fork.
+class ForkOptions(RerunOptions, frozen=True, kw_only=True):
+    """The options of a fork: how to run the program, and what changes.
 
     Attributes:
         at: the place; before the first input when left out.
@@ -225,7 +225,6 @@ class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
             recorded screen does not appear.
         live: the provider, and what may be sent to it, for ``live``.
         overwrite: replace the cassette at the target.
-        run: how to run the program; its ``argv`` is that of the recording when empty.
     """
 
     at: ForkPlace = ForkPlace("exchange", 1)
@@ -236,4 +235,3 @@ class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
     quiet_ms: int = QUIET_MS
     live: LiveTerms = LiveTerms()
     overwrite: bool = False
-    run: RerunOptions = RerunOptions()
