@@ -2061,7 +2061,11 @@ RETURNED = [
 ]
 
 
-@pytest.mark.parametrize(("value", "declared"), RETURNED)
+@pytest.mark.parametrize(
+    ("value", "declared"),
+    RETURNED,
+    ids=lambda one: "set" if isinstance(one, set) else repr(one)[:40],  # a set has no order
+)
 def test_a_served_result_equals_the_one_that_the_tool_returned(
     value: Any, declared: Any, tmp_path: Path
 ) -> None:
