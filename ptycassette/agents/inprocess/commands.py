@@ -146,7 +146,7 @@ def blame_command(path: Path, options: BlameOptions) -> BlameReport:
     """
     if not options.argv:
         raise UsageError(_NEEDS_A_COMMAND[0], hint=_NEEDS_A_COMMAND[1])
-    code = BlamedCode(steps=_model_and_tool_calls, run=run_code, loading=__name__)
+    code = BlamedCode(steps=_steps_of, run=run_code, loading=__name__)
     return blame(path, options, code=code)
 
 
@@ -178,7 +178,7 @@ def _last_answer(path: Path) -> str:
 # -- steps --------------------------------------------------------------------------------
 
 
-def _model_and_tool_calls(cassette: Cassette) -> list[Step]:
+def _steps_of(cassette: Cassette) -> list[Step]:
     """The steps that a blame changes: every question to a model, and every tool call."""
     models = {step.at for step in steps_of(cassette)}
     return [step for step in _calls(cassette) if step.at.kind == "tool" or step.at in models]

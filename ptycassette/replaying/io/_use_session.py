@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from ptycassette.errors import (
     SessionError,
     UsageError,
 )
+from ptycassette.extras import need_extra
 from ptycassette.model.records import streams_of
 from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import visible, visible_bytes
@@ -348,10 +348,7 @@ def _say_what_is_awaited(exc: SessionError, left: Unplayed, cassette: Cassette) 
 @owned_context
 def _rerun(plan: Plan, result: UseResult) -> Iterator[DrivenRerun]:
     """The real program, answered from the tape; at the end it raises the divergence, if any."""
-    if find_spec("aiohttp") is None:
-        raise UsageError(
-            "mode rerun needs more than is installed", hint="pip install 'ptycassette[tape]'"
-        )
+    need_extra("tape", "aiohttp")
     # It loads an HTTP server, which the other modes do not need.
     from ptycassette.agents.rerun.io.driving import driven_rerun, rerun_error  # noqa: PLC0415
 

@@ -33,6 +33,7 @@ from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question
 from ptycassette.tape.providers.openai_responses import Conversations, asks, messages_of
+from ptycassette.tape.providers.sse import CONTENT_TYPE
 from ptycassette.tape.routing import known_providers
 
 _RESPONSES = "/responses"
@@ -204,7 +205,7 @@ def _as_request(headers: Headers) -> Headers:
         for name, value in headers
         if not name.startswith("sec-websocket") and "websocket" not in value.lower()
     ]
-    kept += [("content-type", "application/json"), ("accept", "text/event-stream")]
+    kept += [("content-type", "application/json"), ("accept", CONTENT_TYPE)]
     return tuple(kept)
 
 
