@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ptycassette._tables import package_text
 from ptycassette.errors import UsageError
+from ptycassette.model.toml_text import package_text
 from ptycassette.profiles.session_log import StrictTable, read_checked
 
 if TYPE_CHECKING:

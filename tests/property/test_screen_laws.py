@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.model.screen import Size
-from ptycassette.terminal.cells import row_cells
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.render import render_ansi
 from ptycassette.terminal.state import load_emulator, save_emulator
 from ptycassette.terminal.watched import LazyEmulator
-from ptycassette.terminal.widths import WidthModeName
+from ptycassette.terminal.widths import WidthModeName, row_cells
 from tests.examples import examples
 
 FRAGMENTS = st.sampled_from(

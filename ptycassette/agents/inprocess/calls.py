@@ -28,8 +28,8 @@ from ptycassette.agents.inprocess.active import MOST_KEYS, Work, current_owner, 
 from ptycassette.agents.rerun.report import TapeDesk
 from ptycassette.cassette.io.reader import Cassette
 from ptycassette.cassette.io.tape import RecordedExchange
-from ptycassette.cassette.secret_digests import LEAST_BITS, digest_of, guessing_bits
 from ptycassette.cassette.tape_lines import tape_facts
+from ptycassette.cassette.timeline.match import LEAST_BITS, digest_of, guessing_bits
 from ptycassette.errors import CassetteError, TapeError, UsageError
 from ptycassette.model.records import (
     NOT_JSON,

@@ -101,7 +101,7 @@ if TYPE_CHECKING:
 
     from ptycassette.agents.fork.report import ForkReport  # noqa: TC004 - never decoded
     from ptycassette.agents.inprocess.forking import ForkOrder, TapeFork
-    from ptycassette.cassette.timeline.match_text import Scorer
+    from ptycassette.cassette.timeline.match import Scorer
     from ptycassette.replaying.divergence import Drift  # noqa: TC004 - never decoded
     from ptycassette.replaying.io.modes import Action  # noqa: TC004
     from ptycassette.scrub.session import SessionScrubber
@@ -1058,8 +1058,8 @@ def publish(
     """
     import secrets  # noqa: PLC0415 - only the modes that record load it
 
+    from ptycassette.model.tape import TAPE_OPTION  # noqa: PLC0415 - as above
     from ptycassette.recording.io.finalising import Finaliser  # noqa: PLC0415 - as above
-    from ptycassette.recording.tape_option import TAPE_OPTION  # noqa: PLC0415 - as above
     from ptycassette.recording.tape_source import TapeSource  # noqa: PLC0415 - as above
     from ptycassette.scrub.session import default_scrubber  # noqa: PLC0415 - as above
     from ptycassette.tape.io.price_table import load_prices  # noqa: PLC0415 - as above
