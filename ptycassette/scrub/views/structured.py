@@ -1,8 +1,7 @@
 """JSON values: every string in them, keys included, and strings that form one text together.
 
-A stream of deltas (``{"delta": {"text": "sk-"}}``, ``{"delta": {"text": "ant-"}}``) carries one
-message in many events. The strings at one place of consecutive payloads are therefore also
-searched as one text.
+A stream carries one message in many events (``{"add": "sk-"}``, ``{"add": "ant-"}``). The strings
+at one place of consecutive payloads are therefore also searched as one text.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +16,7 @@ import msgspec
 
 from ptycassette import errors
 from ptycassette.errors import CassetteError, PreflightError, StorageError, UsageError
+from ptycassette.extras import need_extra
 from ptycassette.profiles.profile import Profile
 from ptycassette.system.closing import Closing
 from ptycassette.system.interpreter import python_command
@@ -126,11 +126,7 @@ def start_proxy(
         ApprovalNeededError: something would leave the machine without an approval.
         StorageError: the journal cannot be made, or the process cannot be started.
     """
-    if not all(map(find_spec, _NEEDED)):
-        raise UsageError(
-            "recording a tape needs more than is installed",
-            hint="pip install 'ptycassette[tape]'",
-        )
+    need_extra("tape", *_NEEDED)
     where = pointing(
         known_providers(),
         profile=profile,
