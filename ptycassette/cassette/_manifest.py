@@ -235,7 +235,7 @@ def _check_essentials(document: dict[str, Any], where: str) -> None:
         raise ManifestError("content_digest.sha256 is missing", where=where)
     if not is_sha256(digest):
         raise ManifestError(
-            f"content_digest.sha256 is no SHA-256 in lower-case hexadecimal: "
+            f"content_digest.sha256 is not a SHA-256 in lower-case hexadecimal: "
             f"{visible(digest, limit=80)}",
             where=where,
         )

@@ -90,7 +90,7 @@ def _write(value: Any, parts: list[str]) -> None:
     elif value is None or isinstance(value, bool | int | str):
         parts.append(_text(value))
     else:
-        raise TypeError(f"{type(value).__name__} is no JSON value")
+        raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
 def _utf16(key: Any) -> bytes:

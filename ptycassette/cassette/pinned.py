@@ -47,7 +47,7 @@ def check_pinned(
     if DIAGNOSTIC in files:
         raise DiagnosticError("the diagnostic directory of a failed run", where=place)
     if MANIFEST not in files:
-        raise MissingFileError(f"{MANIFEST} is missing: no cassette", where=place)
+        raise MissingFileError(f"{MANIFEST} is missing: this is not a cassette", where=place)
     page = decode_manifest(manifest, where=f"{place}/{MANIFEST}")
     pins = dict(page.artifacts or {})
     check_entries(frozenset(files), page.artifacts, place=place)

@@ -529,7 +529,7 @@ def test_pytest_runs_the_test(promoted: Callable[[str], Path], tmp_path: Path) -
             env={**os.environ, **more},
         )  # fmt: skip
 
-    assert "there is something already" in again.stderr
+    assert "something exists there already" in again.stderr
     good, bad = tested(), tested(OTHER="Refund order 6")
     assert good.returncode == 0, good.stdout
     assert bad.returncode == 1

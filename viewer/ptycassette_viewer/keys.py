@@ -165,4 +165,4 @@ def moment(text: str) -> tuple[Literal["seq", "us"], int]:
         return "us", round(parse_time(text) * 1_000_000)
     except ValueError as exc:
         # As it was written: whatever shows this quotes it.
-        raise ValueError(f"no time (12.5, 250ms, 1:02) and no event (#120): {text}") from exc
+        raise ValueError(f"neither a time (12.5, 250ms, 1:02) nor an event (#120): {text}") from exc

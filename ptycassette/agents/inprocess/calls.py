@@ -180,7 +180,7 @@ def _dumped(value: Any) -> Any:
     dump = getattr(value, "model_dump", None)  # pydantic
     if callable(dump):
         return dump(mode="json")
-    raise TypeError(f"{type(value).__qualname__} is no JSON value")
+    raise TypeError(f"{type(value).__qualname__} is not a JSON value")
 
 
 def miss_body(miss: Miss) -> bytes:

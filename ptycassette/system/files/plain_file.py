@@ -35,7 +35,7 @@ def open_plain(path: str | os.PathLike[str], *, follow_links: bool = True) -> in
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise UnsafeFileError(
-            "no regular file",
+            "not a regular file",
             where=place,
             hint="give a file; folders, pipes and devices are not read",
         )

@@ -226,7 +226,7 @@ def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool = True)
         )
     if not overwrite:
         raise ExistsError(
-            "is there already",
+            "exists already",
             where=os.fspath(target),
             hint="choose another path, or add --overwrite",
         )

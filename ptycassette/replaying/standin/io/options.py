@@ -172,7 +172,9 @@ def parse_settings(args: Sequence[str], *, report: str = "") -> StandinSettings:
             key, converted = _converted(option, value)
             values[key] = converted
     if not words or words[0] == "--":
-        raise UsageError("which cassette?", hint="write: ptycassette stand-in CASSETTE [-- ARGV]")
+        raise UsageError(
+            "CASSETTE is missing", hint="write: ptycassette stand-in CASSETTE [-- ARGV]"
+        )
     cassette, *rest = words
     if rest and rest[0] != "--":
         ours = rest[0].partition("=")[0] in _BY_NAME
