@@ -226,8 +226,7 @@ def fork_cassette(
             is run, and the answers of its tape make an agent call tools.
         at: the place: ``exchange:3`` (typed input) or ``tape:2`` (a request).
         change: ``NAME=VALUE``, such as ``response=It says to buy wool.``
-        **options: other fields of ``ForkOptions`` (``tail``, ``live``, ...) and of
-            ``RerunOptions`` (``argv``, ``cwd``, ``copied``, ...).
+        **options: other fields of ``ForkOptions`` (``tail``, ``live``, ``argv``, ``cwd``, ...).
 
     Returns:
         The report: where the child comes from, and how the program ended.
@@ -305,12 +304,7 @@ def _fork_options(
 ) -> ForkOptions:
     from ptycassette.agents.fork.io.live import ForkOptions
     from ptycassette.agents.fork.places import Change, ForkPlace
-    from ptycassette.agents.rerun.io.options import RerunOptions
 
-    own = {name: options.pop(name) for name in ForkOptions.__struct_fields__ if name in options}
     return ForkOptions(
-        at=ForkPlace.parse(at),
-        change=Change.parse(change),
-        run=RerunOptions(trusted=trusted, **options),
-        **own,
+        trusted=trusted, at=ForkPlace.parse(at), change=Change.parse(change), **options
     )

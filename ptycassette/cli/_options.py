@@ -11,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from ptycassette.cassette.io.reader import Cassette
+    from ptycassette.system.files.project_file import Project
 
 if TYPE_CHECKING:
     _ParamType = click.ParamType[Any]
@@ -18,6 +19,22 @@ else:  # generic for type checkers only, depending on the version of click
     _ParamType = click.ParamType
 
 F = TypeVar("F", bound=Callable[..., Any])
+_PROJECT = f"{__name__}.project"
+
+
+def project() -> Project:
+    """The project file of the current folder; each command reads it once.
+
+    Raises:
+        CassetteError: it cannot be read, or is wrong.
+    """
+    from ptycassette.system.files.project_file import find_project
+
+    known = click.get_current_context().meta
+    if _PROJECT not in known:
+        known[_PROJECT] = find_project()
+    found: Project = known[_PROJECT]
+    return found
 
 
 class SectionedCommand(click.Command):

@@ -242,11 +242,12 @@ def _fork(given: dict[str, Any]) -> ForkOptions:
 
     if given["script"] and given["tail"] != "scripted":
         raise click.UsageError("--script goes with --tail scripted only")
-    return ForkOptions(
+    return run_options(
+        ForkOptions,
+        given,
         tail=given["tail"],
         script=given["script"] and given["script"].resolve(),
         live=live_terms_of(given),
-        run=run_options(given),
     )
 
 

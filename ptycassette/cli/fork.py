@@ -186,7 +186,9 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
         from ptycassette.agents.fork.io.live import ForkOptions
         from ptycassette.agents.fork.report import fork_json, fork_lines
 
-    options = ForkOptions(
+    options = run_options(
+        ForkOptions,
+        given,
         at=place,
         change=change,
         tail=given["tail"],
@@ -194,7 +196,6 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
         inputs=_steps(given["typed"]),
         live=live_terms_of(given),
         overwrite=given["overwrite"],
-        run=run_options(given),
     )
     with opened(cassette) as parent:
         if is_of_code(parent.manifest):

@@ -33,7 +33,6 @@ def compile_re2(
     latin1: bool = False,
     ignore_case: bool = False,
     max_bytes: int | None = None,
-    remembered: bool = True,
 ) -> Any:
     """A compiled pattern, with the methods of ``re.Pattern``.
 
@@ -42,8 +41,6 @@ def compile_re2(
         latin1: over bytes, each of which is a character, instead of UTF-8.
         ignore_case: as ``re.IGNORECASE``.
         max_bytes: for the program and the states that RE2 remembers; 8 MiB when None.
-        remembered: whether the package may keep it for the next call. False for one of many that
-            are used once: it keeps the last 128, with their states.
 
     Raises:
         PatternError: it is not a regular expression, uses what RE2 does not support, or is too
@@ -67,7 +64,7 @@ def compile_re2(
         options.encoding = options.Encoding.LATIN1
     try:
         source = pattern.encode("latin-1") if latin1 else pattern
-        compiled = re2.compile(source, options)  # type: ignore[no-untyped-call]
+        return re2.compile(source, options)  # type: ignore[no-untyped-call]
     except UnicodeEncodeError as exc:
         reason = "a character beyond U+00FF" if latin1 else "a lone surrogate"
         raise PatternError(f"not a regular expression: {reason} ({NOT_KNOWN})") from exc
@@ -75,9 +72,6 @@ def compile_re2(
         why = exc.args[0]
         reason = why.decode("utf-8", "replace") if isinstance(why, bytes) else why
         raise PatternError(f"not a regular expression: {reason} ({NOT_KNOWN})") from exc
-    if not remembered:
-        re2.purge()  # type: ignore[no-untyped-call]
-    return compiled
 
 
 # Regular expressions that are compiled when they are first used.

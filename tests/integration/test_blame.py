@@ -18,7 +18,6 @@ from ptycassette.agents.fork.io.live import ForkOptions, LiveTerms
 from ptycassette.agents.fork.places import ForkPlace
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
-from ptycassette.agents.rerun.io.options import RerunOptions
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.cli.entry import main
@@ -68,7 +67,7 @@ def blamed(
         oracle=Oracle.parse(oracle),
         at=tuple(map(ForkPlace.parse, at.split())),
         interventions=interventions or ("neutral",),
-        fork=ForkOptions(**{"tail": "held", "run": RerunOptions(**chosen), **(fork or {})}),
+        fork=ForkOptions(**{"tail": "held", **chosen, **(fork or {})}),
         **{"budget": 20, **more},
     )
     return blame(PARENT, options)
@@ -216,7 +215,8 @@ def test_a_real_cli_is_blamed(
     drive = drive_of(tape)
     found = cli_as_recorded(tape)
     path = f"{Path(found).parent}:{os.environ['PATH']}"
-    run = RerunOptions(
+    fork_options = ForkOptions(
+        tail="held",
         trusted=True,
         mode=drive.mode,
         model=drive.model,
@@ -230,7 +230,7 @@ def test_a_real_cli_is_blamed(
         budget=30,
         interventions=("neutral",),
         at=tuple(map(ForkPlace.parse, places)),
-        fork=ForkOptions(tail="held", run=run),
+        fork=fork_options,
         jobs=2,
     )
     with pytest.MonkeyPatch.context() as patch:

@@ -106,7 +106,7 @@ def forked(parent: Path, work: Path, tmp_path: Path) -> Forking:
         options = ForkOptions(
             at=ForkPlace.parse(at),
             change=Change.parse(change),
-            run=RerunOptions(**run),
+            **run,
             quiet_ms=100,
             **more,
         )
@@ -355,7 +355,8 @@ def rerun_plain(child: Cassette, tmp_path: Path) -> ForkReport:
     options = ForkOptions(
         at=ForkPlace("exchange", 1),
         change=Change.parse("input=quit"),
-        run=RerunOptions(trusted=True, patience_s=5.0),
+        trusted=True,
+        patience_s=5.0,
     )
     return fork(child, tmp_path / "grandchild.cassette", options)
 

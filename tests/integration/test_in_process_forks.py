@@ -29,7 +29,6 @@ from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 from ptycassette.agents.inprocess.calls import ToolError
 from ptycassette.agents.inprocess.commands import blame_command
-from ptycassette.agents.rerun.io.options import RerunOptions
 from ptycassette.errors import (
     CassetteError,
     DivergenceError,
@@ -621,9 +620,9 @@ def test_a_planted_cause_is_blamed_and_nothing_else(
         interventions=("neutral", "drop", "sham"),
         fork=ForkOptions(
             tail="held",
-            run=RerunOptions(
-                argv=(sys.executable, "code.py", rule), cwd=tmp_path, patience_s=120.0
-            ),
+            argv=(sys.executable, "code.py", rule),
+            cwd=tmp_path,
+            patience_s=120.0,
         ),
     )  # fmt: skip
     report = blame_command(tmp_path / "planted.cassette", options)

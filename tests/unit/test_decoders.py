@@ -16,7 +16,6 @@ DECODERS = ("msgspec.json.decode", "msgspec.msgpack.decode", "json.loads", "fore
 WHOLE = ({"NOT_JSON"}, {"Exception"}, {"ValueError", "RecursionError"})
 OTHERWISE = {
     "ptycassette/_tables.py": "a table that the package itself holds",
-    "ptycassette/agents/blame/io/planted_agent.py": "an answer of our own server to our own agent",
     "ptycassette/agents/harness/io/fake_provider.py": "a line that it wrote and checked",
     "ptycassette/formats/importing/vcr.py": "what was encoded the line before",
     "ptycassette/model/records.py": "its callers handle it, which this test checks",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import ModuleType
@@ -196,6 +197,7 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
             asked = _asked(request, request.read())
             served = self._tape.ask(asked)
             if not isinstance(served, CallLog):
+                _note_respx(self._tape)
                 return answers.sync(served, self._tape, request)
             number = served.ask(asked)
             try:
@@ -222,6 +224,7 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
             else:
                 served = self._tape.ask(asked)
             if not isinstance(served, CallLog):
+                _note_respx(self._tape)
                 return await answers.asynchronous(served, self._tape, request)
             number = served.ask(asked)
             try:
@@ -236,6 +239,17 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
             return response
 
     return TapeTransport, AsyncTapeTransport
+
+
+def _note_respx(tape: OpenTape) -> None:
+    """Note that a mock of respx, which replaces connections, is not asked in replay."""
+    mocks = getattr(sys.modules.get("respx"), "mocks", None)
+    mockers = getattr(getattr(mocks, "Mocker", None), "registry", {})
+    if any(getattr(one, "routers", ()) for one in mockers.values()):
+        tape.note(
+            "a mock of respx is active, and is not asked: replay answers from the cassette"
+            " (set its assert_all_called to False, or leave it out)"
+        )
 
 
 # -- what is sent -------------------------------------------------------------------------

@@ -30,9 +30,16 @@ if TYPE_CHECKING:
 
 _ACTIVE: ContextVar[OpenTape | None] = ContextVar("ptycassette-tape", default=None)
 _BELOW: ContextVar[bool] = ContextVar("ptycassette-below", default=False)
-_CLIENTS = {"httpx": "_httpx", "httpx2": "_httpx", "urllib3": "_urllib3", "aiohttp": "_aiohttp"}
+_CLIENTS = {
+    "httpx": "_httpx",
+    "httpx2": "_httpx",
+    "urllib3": "_urllib3",
+    "requests": "_urllib3",
+    "aiohttp": "_aiohttp",
+}
 """The packages whose clients are patched (at once if loaded, else after their import), and the
-modules with the patches. requests and botocore send through urllib3."""
+modules with the patches. requests and botocore send through urllib3; requests is patched to notice
+what does not."""
 
 Patch = tuple[type, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
 

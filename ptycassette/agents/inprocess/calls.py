@@ -13,10 +13,13 @@ import os
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import lru_cache
+from pathlib import PurePath
+from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -66,6 +69,7 @@ from ptycassette.tape.items import (
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import MOST_DIGESTS, Question
+from ptycassette.tape.providers.sse import LAST_LINE
 from ptycassette.tape.routing import host_and_port
 from ptycassette.tape.unpacking import unpacked_body
 
@@ -85,8 +89,6 @@ MISS_HEADERS = (("content-type", "application/json"), ("x-should-retry", "false"
 _OF_THE_CONNECTION = frozenset(
     {"connection", "content-encoding", "keep-alive", "transfer-encoding"}
 )
-_DONE = b"data: [DONE]"
-"""The last event of OpenAI's streams: its SDK reads no further, though the body has an end."""
 _UNREACHABLE = ("Connect", "ClientConnector", "NameResolution", "NewConnection")
 """Prefixes of exceptions that httpx, aiohttp and urllib3 raise before a request is sent."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -157,30 +159,122 @@ def outcome_of(name: str, result: Any = None, error: BaseException | None = None
             message=storable_text(str(error)),
             args=tuple(storable(list(error.args))) if plain else (),
         )
-    return ToolOutcome(output=as_json(result, f"the result of tool {name}"))
+    return ToolOutcome(output=as_json(result, f"the result of tool {name}", root="result"))
 
 
-def as_json(value: Any, what: str) -> Any:
-    """Convert a value to JSON's types. Dataclasses, structs and pydantic models become objects.
+def as_json(value: Any, what: str, *, root: str) -> Any:
+    """Convert a value to JSON's types, the same ones in each run.
+
+    Dataclasses, structs and pydantic models become objects. Sets are sorted. Paths, times,
+    patterns, functions and types become text, and arrays become lists.
+
+    Args:
+        value: the value.
+        what: a name for messages.
+        root: the name of the value in the place of one of its parts: ``result['a'][0]``.
 
     Raises:
-        UsageError: it has no form in JSON.
+        UsageError: it has no form in JSON. The message names the part of the value.
     """
     try:
-        built = msgspec.to_builtins(value, enc_hook=_dumped, str_keys=True)
-        return storable(msgspec.json.decode(msgspec.json.encode(built)))
-    except (*NOT_JSON, TypeError) as exc:
+        return _json_form(value)
+    except _NO_FORM as exc:
+        place, kind, reason = _without_form(value, exc)
         raise UsageError(
-            f"{what} cannot be recorded: {exc}",
-            hint="return what JSON can hold: text, numbers, lists, dicts, dataclasses or models",
+            f"{what} cannot be recorded: {root}{place} is of type {kind}: {reason}",
+            hint="use text, numbers, lists, dicts, dataclasses or models, or record the call with"
+            " tool_call(name, arguments) and only what matters",
         ) from exc
 
 
-def _dumped(value: Any) -> Any:
-    dump = getattr(value, "model_dump", None)  # pydantic
-    if callable(dump):
-        return dump(mode="json")
-    raise TypeError(f"{type(value).__qualname__} is not a JSON value")
+_NO_FORM = (*NOT_JSON, TypeError, OverflowError)
+
+
+def _json_form(value: Any) -> Any:
+    built = _builtins(value)
+    msgspec.msgpack.encode(built)  # a cassette has integers of 64 bits
+    return storable(msgspec.json.decode(msgspec.json.encode(built)))
+
+
+def _builtins(value: Any) -> Any:
+    built = msgspec.to_builtins(value, enc_hook=_encoded, str_keys=True)
+    try:
+        ordered = msgspec.to_builtins(
+            value, enc_hook=_encoded, str_keys=True, order="deterministic"
+        )
+    except TypeError:  # a set of different types has no order
+        return built
+    return _in_order_of(built, ordered)
+
+
+def _in_order_of(given: Any, ordered: Any) -> Any:
+    """``ordered``, in which sets and objects are sorted, with the objects ordered as given."""
+    match given, ordered:
+        case dict(), dict() if given.keys() == ordered.keys():
+            return {name: _in_order_of(one, ordered[name]) for name, one in given.items()}
+        case ((list() | tuple()), (list() | tuple())):
+            return list(map(_in_order_of, given, ordered))
+    return ordered
+
+
+_TEXT_MODULES = frozenset({"fractions", "ipaddress", "zoneinfo"})
+
+
+def is_text_type(kind: type) -> bool:
+    """Whether the text of a value of this type makes an equal value again."""
+    return issubclass(kind, PurePath | complex) or kind.__module__ in _TEXT_MODULES
+
+
+_FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (str, str.__str__),  # of subclasses; msgspec knows the builtin types
+    (int, int.__int__),
+    (float, float.__float__),
+    (bytes, bytes),
+    (re.Pattern, lambda one: one.pattern),
+    (type | FunctionType | BuiltinFunctionType, lambda one: f"{one.__module__}.{one.__qualname__}"),
+    (Mapping, dict),
+    (AbstractSet | Sequence, list),
+)
+
+
+def _encoded(value: Any) -> Any:
+    """A value of a type that msgspec does not know, in types that it knows."""
+    for name, arguments in (("model_dump", {"mode": "json"}), ("tolist", {})):  # pydantic, arrays
+        method = getattr(value, name, None)
+        if callable(method) and not isinstance(value, type):
+            return method(**arguments)
+    if is_text_type(type(value)):
+        return str(value)
+    for kinds, form in _FORMS:
+        if isinstance(value, kinds):
+            return form(value)
+    raise TypeError("it has no form in JSON")
+
+
+def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
+    """The parts of a container or an object with fields, each with its place (``[0]``, ``.a``)."""
+    fields = getattr(type(value), "__dataclass_fields__", None) or getattr(
+        value, "__struct_fields__", None
+    )
+    if fields is None and callable(getattr(value, "model_dump", None)):
+        fields = vars(value)
+    if fields is not None:
+        yield from ((f".{name}", getattr(value, name, None)) for name in fields)
+    elif isinstance(value, Mapping):
+        yield from ((f"[{name!r}]", one) for name, one in value.items())
+    elif isinstance(value, list | tuple):
+        yield from ((f"[{number}]", one) for number, one in enumerate(value))
+
+
+def _without_form(value: Any, error: Exception) -> tuple[str, str, Exception]:
+    """The place of the first part that has no form in JSON, its type, and the reason."""
+    for place, part in () if isinstance(error, RecursionError) else parts_of(value):
+        try:
+            _json_form(part)
+        except _NO_FORM as exc:
+            rest, kind, reason = _without_form(part, exc)
+            return place + rest, kind, reason
+    return "", type(value).__qualname__, error
 
 
 def miss_body(miss: Miss) -> bytes:
@@ -364,6 +458,7 @@ class CallLog:
         order: the order of calls.
         draws: draws from the machine; each is noted before the code gets it.
         origin_us: the moment of the monotonic clock at which times are 0.
+        refused: the error of the first call that cannot be recorded.
     """
 
     def __init__(self) -> None:
@@ -377,6 +472,11 @@ class CallLog:
         self.origin_us = round(self._origin_s * 1_000_000)
         self._exchanges = self._tools = 0
         self.order = CallOrder()
+        self.refused: UsageError | None = None
+
+    def refuse(self, error: UsageError) -> None:
+        """Note a call that cannot be recorded, because the code may swallow its error."""
+        self.refused = self.refused or error
 
     def fork(self, owner: Any) -> Callable[[], None]:
         """See ``CallOrder.fork``."""
@@ -515,7 +615,7 @@ class AnswerBody:
         if not data or self._ended:
             return
         self._log.data(self._number, data)
-        self._tail = (self._tail + data)[-len(_DONE) - 4 :]
+        self._tail = (self._tail + data)[-len(LAST_LINE) - 4 :]
         if self._left is not None:
             self._left -= len(data)
 
@@ -527,7 +627,7 @@ class AnswerBody:
 
     def closed(self) -> None:
         """Note that the client reads no further; the answer may still be complete."""
-        whole = self._left == 0 or self._tail.rstrip().endswith(_DONE)
+        whole = self._left == 0 or self._tail.rstrip().endswith(LAST_LINE)
         self.end("complete" if whole else "client-gone")
 
 

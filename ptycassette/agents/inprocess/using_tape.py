@@ -18,7 +18,7 @@ import os
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
@@ -179,6 +179,7 @@ class OpenTape:
         self.result = result
         self._log, self._served = log, served
         self._over = False
+        self._notes: dict[str, None] = {}
         self._programs: Programs | None = None
         self._lock = threading.Lock()
 
@@ -191,6 +192,26 @@ class OpenTape:
     def passes(self) -> bool:
         """Whether calls pass as if there were no tape (mode ``live``)."""
         return self._log is None and self._served is None
+
+    @property
+    def records(self) -> bool:
+        """Whether calls are noted for a recording."""
+        return self._log is not None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes on calls that do not reach the tape."""
+        return tuple(self._notes)
+
+    def note(self, text: str) -> None:
+        """Keep a note for the result, and for the error if the block fails; each text once."""
+        if len(self._notes) < _MOST_NOTES:
+            self._notes[text] = None
+
+    def refuse(self, error: UsageError) -> None:
+        """Fail the recording, even if the code swallows this error."""
+        if self._log is not None:
+            self._log.refuse(error)
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -462,25 +483,28 @@ class UseTape:
             order = ordered_fork(path, os.environ)
         if order is not None or self._fork is not None:
             action = "replay"
-        if action in {"record", "rewrite"}:
-            announce_recording(path, stated=self._mode == mode)
         result = TapeResult(action=action, cassette=str(path))
         self._result.set(result)
+        writes = action in {"record", "rewrite"}
         try:
-            if order is not None or self._fork is not None:
-                with self._forked(path, result, order) as tape:
-                    yield tape
-            elif action == "replay":
-                with self._replayed(path, result) as tape:
-                    yield tape
-            elif action == "live":
-                with self._entered(OpenTape(path, result, log=None, served=None)) as tape:
-                    yield tape
-            else:
-                with self._recorded(path, result) as tape:
+            with _in_use(path, writes=writes) if action != "live" else nullcontext():
+                if writes:
+                    announce_recording(path, stated=self._mode == mode)
+                with self._entered_as(action, path, result, order) as tape:
                     yield tape
         finally:
             result.over = True
+
+    def _entered_as(
+        self, action: Action, path: Path, result: TapeResult, order: ForkOrder | None
+    ) -> AbstractContextManager[OpenTape]:
+        if order is not None or self._fork is not None:
+            return self._forked(path, result, order)
+        if action == "replay":
+            return self._replayed(path, result)
+        if action == "live":
+            return self._entered(OpenTape(path, result, log=None, served=None))
+        return self._recorded(path, result)
 
     @contextmanager
     def _entered(self, tape: OpenTape) -> Iterator[OpenTape]:
@@ -502,12 +526,16 @@ class UseTape:
         head = head_of(path)
         with self._entered(OpenTape(path, result, log=log, served=None)) as tape:
             yield tape
+        result.notes = tape.notes
+        if log.refused is not None:
+            raise log.refused
         if log.is_empty:
             raise RefusedError(
                 "no call of a model or a tool was made in the block: an empty recording is not"
                 " kept",
                 where=str(path),
-                hint="make the calls inside of the block, with httpx, requests or aiohttp; see"
+                hint="; ".join(tape.notes)
+                or "make the calls inside of the block, with httpx, requests or aiohttp; see"
                 " docs/in-process.md for other clients",
             )
         if result.action == "rerecord":
@@ -582,22 +610,26 @@ class UseTape:
                     served.finish()
             except BaseException as exc:
                 if served.divergences and not self._lenient:
-                    self._blame(exc, served.divergences, path)
+                    self._blame(exc, served.divergences, path, tape.notes)
+                for note in tape.notes:
+                    exc.add_note(note)
                 raise
             finally:
                 result.divergences = tuple(served.divergences)
-                result.notes = served.notes
+                result.notes = (*served.notes, *tape.notes)
                 result.fingerprint, result.expected_fingerprint = served.fingerprints
             if served.divergences and not self._lenient:
-                raise _error_of(served.divergences, path)
+                raise _error_of(served.divergences, path, tape.notes)
 
     @staticmethod
-    def _blame(exc: BaseException, found: list[Divergence], path: Path) -> None:
+    def _blame(
+        exc: BaseException, found: list[Divergence], path: Path, notes: tuple[str, ...]
+    ) -> None:
         """Attribute the failure of a body to an earlier divergence."""
         if isinstance(exc, DivergenceError):
             return
         if isinstance(exc, Exception):
-            raise _error_of(found, path) from exc
+            raise _error_of(found, path, notes) from exc
         for line in divergence_lines(found[0]):  # pytest.fail, Ctrl-C
             exc.add_note(line)
 
@@ -617,6 +649,39 @@ class UseTape:
             hint="record it with PTYCASSETTE_MODE=auto (or mode='auto') where the provider can be"
             " reached",
         )
+
+
+_MOST_NOTES = 20
+_USED: dict[str, tuple[int, bool]] = {}
+"""How many blocks use a cassette now, and whether one of them records it, by its real path."""
+_USED_LOCK = threading.Lock()
+
+
+@contextmanager
+def _in_use(path: Path, *, writes: bool) -> Iterator[None]:
+    """While entered, a block uses this cassette. Several blocks may replay it.
+
+    Raises:
+        UsageError: one of them would record it, and the last one to end would overwrite the others.
+    """
+    real = os.path.realpath(path)
+    with _USED_LOCK:
+        others, written = _USED.get(real, (0, False))
+        if others and (writes or written):
+            raise UsageError(
+                f"another block of use_tape {'records' if written else 'replays'} this cassette"
+                f" now, so this block cannot {'record' if writes else 'replay'} it",
+                where=str(path),
+                hint="give each block its own cassette, or make all calls in one block",
+            )
+        _USED[real] = others + 1, writes
+    try:
+        yield
+    finally:
+        with _USED_LOCK:
+            others, written = _USED.pop(real)
+            if others > 1:
+                _USED[real] = others - 1, written
 
 
 def _nothing() -> None:
@@ -652,8 +717,10 @@ def _scrubbed_as_recorded(value: Any) -> Any:
     return scrubber.value(value, channel="service-event")
 
 
-def _error_of(found: list[Divergence], path: Path) -> DivergenceError:
+def _error_of(found: list[Divergence], path: Path, notes: tuple[str, ...] = ()) -> DivergenceError:
     error = divergence_error(found[0], where=str(path))
+    for note in notes:
+        error.add_note(note)
     for other in found[1:]:
         error.add_note("\n".join(divergence_lines(other)))
     return error
@@ -700,6 +767,8 @@ def use_tape(
     """
     if order not in get_args(Order):
         raise ValueError(f"order is one of {', '.join(get_args(Order))}, not {order!r}")
+    if not os.fspath(path):
+        raise UsageError("use_tape needs the path of a cassette, and this one is empty")
     return UseTape(
         Path(path),
         folders_of_callers(),

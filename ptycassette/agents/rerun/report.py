@@ -535,12 +535,14 @@ class _RebuiltQuestions:
 
     def _whole(self, question: Question) -> dict[str, Any] | None:
         """A question of the Responses API with the conversation before it; None for others."""
+        from ptycassette.tape.providers.questions import earlier_answer  # noqa: PLC0415
+
         asked = decoded_json(question.body)
         if not isinstance(asked, dict) or "input" not in asked:
             return None
         said = asked["input"]
         now = [{"role": "user", "content": said}] if isinstance(said, str) else said
-        before = self._said.get(str(asked.get("previous_response_id")), [])
+        before = self._said.get(earlier_answer(asked), [])
         return {**asked, "input": [*before, *objects_in(now)]}
 
 

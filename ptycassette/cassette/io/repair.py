@@ -7,7 +7,6 @@ changes that git would make to a valid cassette.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +27,7 @@ from ptycassette.cassette.damage import (
     undone_output,
     unfetched,
 )
-from ptycassette.cassette.io.staging import Staging, disk_errors
+from ptycassette.cassette.io.staging import StagedFile, Staging, stage_git_attributes
 from ptycassette.cassette.layout import (
     CHANGED_HINT,
     GIT_ATTRIBUTES,
@@ -57,105 +56,8 @@ from ptycassette.model.records import OutputRecord
 from ptycassette.model.visible_text import visible
 from ptycassette.system.files.directory_handle import DirectoryHandle
 from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import make_durable, write_whole
+from ptycassette.system.files.whole_file import write_whole
 from ptycassette.system.git_questions import WorkTree
-
-# One file of a cassette that is being written: buffered, hashed as it grows.
-
-
-_BUFFER_BYTES = 1 << 20
-
-
-class StagedFile:
-    """A file of ``staging``; ``size`` is its length so far.
-
-    Args:
-        staging: the directory in which it is created.
-        name: its name.
-        max_bytes: its largest length.
-    """
-
-    def __init__(self, staging: Staging, name: str, *, max_bytes: int) -> None:
-        self._path: Path = staging.content / name
-        self._name = name
-        self._max_bytes = max_bytes
-        self._parts: list[bytes] = []
-        self._buffered = 0
-        self._hash = hashlib.sha256()
-        self.size = 0
-        self._fd = staging.create(name)
-
-    def append(self, data: bytes) -> None:
-        """Append ``data``; it reaches the disk in blocks of about 1 MiB.
-
-        Raises:
-            LimitError: the file would be larger than a reader accepts.
-            StorageError: the disk refused.
-        """
-        self._parts.append(data)
-        self.size += len(data)
-        self._buffered += len(data)
-        if self._buffered >= _BUFFER_BYTES:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self.size > self._max_bytes:
-            raise LimitError(
-                f"{self.size} bytes, and a reader accepts {self._max_bytes}",
-                where=self._name,
-                hint="record a shorter session",
-            )
-        block = b"".join(self._parts)
-        self._parts, self._buffered = [], 0
-        self._hash.update(block)
-        rest = memoryview(block)
-        with disk_errors("writing", self._path):
-            while rest:
-                rest = rest[os.write(self._fd, rest) :]
-
-    def flush(self) -> None:
-        """Hand everything to the kernel, so that the file can be read.
-
-        Raises:
-            LimitError, StorageError: as ``append``.
-        """
-        self._flush()
-
-    def finish(self, *, durable: bool = True) -> Artifact:
-        """Make it durable, unless the power may take it, and close it; return its pin.
-
-        Raises:
-            LimitError: the file is larger than a reader accepts.
-            StorageError: the disk refused.
-        """
-        self._flush()
-        with disk_errors("making durable", self._path):
-            if durable:
-                make_durable(self._fd)
-        self.close()
-        return Artifact(sha256=self._hash.hexdigest(), bytes=self.size)
-
-    def close(self) -> None:
-        """Close it as it is; does nothing the second time."""
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
-
-
-def stage_git_attributes(staging: Staging) -> None:
-    """Add the ``.gitattributes`` that every cassette has.
-
-    Raises:
-        StorageError: the disk refused.
-    """
-    data = GIT_ATTRIBUTES_TEXT.encode()
-    file = StagedFile(staging, GIT_ATTRIBUTES, max_bytes=len(data))
-    try:
-        file.append(data)
-        file.finish(durable=False)  # a millisecond or more; ``verify --fix`` can add it again
-    finally:
-        file.close()
-
 
 _MOST_BYTES = 256 << 20
 """Larger files are not put together again."""

@@ -60,7 +60,7 @@ from ptycassette.model.visible_text import visible, visible_bytes
 from ptycassette.recording.io._side_channel import SideChannel
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.options import (
-    RecordPlan,
+    RunSpec,
     TapeStarter,
     VersionQuestion,
     environment_of,
@@ -367,7 +367,7 @@ class Recorder:
         self,
         argv: Sequence[str],
         target: str | os.PathLike[str],
-        plan: RecordPlan,
+        plan: RunSpec,
         *,
         saver: Saver | None = None,
         lifeline: Lifeline | None = None,

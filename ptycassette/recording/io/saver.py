@@ -39,7 +39,7 @@ from ptycassette.errors import (
 from ptycassette.model.records import JournalEvent, Manifest, SessionMeta, as_msgpack, from_msgpack
 from ptycassette.recording._journal_codec import JournalDecoder
 from ptycassette.recording.io.journal_file import JournalFile, tape_journal_of
-from ptycassette.recording.io.options import RecordPlan
+from ptycassette.recording.io.options import RunSpec
 from ptycassette.system.clock import monotonic_s
 from ptycassette.system.files.locks import is_gone, try_lock
 from ptycassette.system.files.plain_file import open_plain
@@ -654,7 +654,7 @@ class Publisher:
     """
 
     def __init__(
-        self, plan: RecordPlan, meta: SessionMeta, journal: JournalFile, target: Path
+        self, plan: RunSpec, meta: SessionMeta, journal: JournalFile, target: Path
     ) -> None:
         self._plan = plan
         self._meta = meta

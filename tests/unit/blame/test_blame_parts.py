@@ -37,7 +37,6 @@ from ptycassette.agents.blame.steps import (
     Experiment,
     Ran,
     Step,
-    Terms,
     Trial,
     cells_of,
     course,
@@ -128,7 +127,7 @@ def test_what_is_done_to_a_step_fits_it(
 def blamed(world: World, budget: int = 500, **terms: Any) -> tuple[Experiment, Meter]:
     """The experiment of a course in a made-up world, under a budget."""
     cells = cells_of(STEPS, ("neutral", "drop"), neutral="OK.", reads=False)
-    experiment = Experiment(cells, Terms(**{"pooled": True, **terms}), recorded="good")
+    experiment = Experiment(cells, recorded="good", **{"pooled": True, **terms})
     meter, runs = Meter(budget), course(experiment)
     try:
         batch = next(runs)
@@ -377,7 +376,7 @@ def test_a_validation_fails_if_anything_is_wrong(broken: str, passes: bool) -> N
             causes.add("tape:2")
         if broken == "control" and not session.causes:
             causes.update(session.steps[:2])
-        experiment = Experiment(cells, Terms(pooled=True), recorded="good")
+        experiment = Experiment(cells, recorded="good", pooled=True)
         for cell in cells:
             control = Trial(at=cell.at, name="control-none", change=cell.control, number=1)
             sham = cell.intervention == "sham"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from ptycassette.formats.export.asciicast import AsciicastOptions, asciicast
+from ptycassette.formats.export.asciicast import asciicast
 from ptycassette.model.records import (
     Command,
     ContentDigest,
@@ -24,8 +24,6 @@ from ptycassette.model.records import (
     Timing,
 )
 from ptycassette.model.screen import Size
-
-V3 = AsciicastOptions(version=3)
 
 
 def manifest(**changes: Any) -> Manifest:
@@ -67,15 +65,14 @@ def final(seq: int, t_us: int, status: ExitStatus | None = None) -> Event:
     return Event(seq, t_us, "final", record)
 
 
-def lines(events: Iterable[Event], options: AsciicastOptions | None = None) -> list[Any]:
+def lines(events: Iterable[Event], **options: Any) -> list[Any]:
     """The parsed lines after the header."""
-    return [json.loads(line) for line in asciicast(manifest(), events, options=options)][1:]
+    return [json.loads(line) for line in asciicast(manifest(), events, **options)][1:]
 
 
 def test_the_header_of_version_2_describes_the_terminal() -> None:
     """Size, term, command, title and the moment of recording."""
-    options = AsciicastOptions(title="hi", idle_limit_s=2)
-    header = json.loads(next(iter(asciicast(manifest(), [], options=options))))
+    header = json.loads(next(iter(asciicast(manifest(), [], title="hi", idle_limit_s=2))))
 
     assert header == {
         "version": 2,
@@ -91,7 +88,7 @@ def test_the_header_of_version_2_describes_the_terminal() -> None:
 
 def test_the_header_of_version_3_keeps_the_terminal_together() -> None:
     """Size and type stand under ``term``."""
-    header = json.loads(next(iter(asciicast(manifest(), [], options=V3))))
+    header = json.loads(next(iter(asciicast(manifest(), [], version=3))))
 
     assert header["version"] == 3
     assert header["term"] == {"cols": 80, "rows": 24, "type": "xterm"}
@@ -106,7 +103,7 @@ def test_what_a_manifest_does_not_say_is_left_out() -> None:
     )
 
     assert json.loads(next(iter(asciicast(bare, [])))) == {"version": 2, "width": 3, "height": 2}
-    assert json.loads(next(iter(asciicast(bare, [], options=V3)))) == {
+    assert json.loads(next(iter(asciicast(bare, [], version=3)))) == {
         "version": 3,
         "term": {"cols": 3, "rows": 2},
     }
@@ -125,14 +122,14 @@ def test_version_3_stamps_with_intervals_and_says_the_exit() -> None:
     ended = ExitStatus(code=7, exited=True, signaled=False)
     events = [out(1, 500_000, b"a"), out(2, 750_000, b"b"), final(3, 1_000_000, ended)]
 
-    assert lines(events, V3) == [[0.5, "o", "a"], [0.25, "o", "b"], [0.25, "x", "7"]]
+    assert lines(events, version=3) == [[0.5, "o", "a"], [0.25, "o", "b"], [0.25, "x", "7"]]
 
 
 def test_a_killed_program_has_no_exit_code_to_write() -> None:
     """The code of version 3 is for programs that exited."""
     killed = ExitStatus(code=-1, signal="killed", exited=False, signaled=True)
 
-    assert lines([final(1, 0, killed)], V3) == []
+    assert lines([final(1, 0, killed)], version=3) == []
 
 
 def test_a_character_split_over_chunks_stays_whole() -> None:
@@ -163,7 +160,7 @@ def test_input_is_written_only_when_asked_for() -> None:
     events = [typed(1, 0, b"ls\r"), typed(2, 0, b"\x1b[1;1R", source="terminal")]
 
     assert lines(events) == []
-    assert lines(events, AsciicastOptions(with_input=True)) == [[0.0, "i", "ls\r"]]
+    assert lines(events, with_input=True) == [[0.0, "i", "ls\r"]]
 
 
 def test_signals_and_service_events_have_no_code() -> None:

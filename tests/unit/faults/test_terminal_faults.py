@@ -215,6 +215,10 @@ def test_the_program_ends_otherwise(
     [
         ("trust-screen", (b"x\r", *TALK)),
         ("trust-screen", (b"1", *TALK)),
+        ("trust-screen", (b"\x1b[13u", *TALK)),  # as kitty sends Enter
+        ("trust-screen", (b"\x1bOM", *TALK)),  # as a numeric keypad sends Enter
+        ("trust-screen", (b"\x1b[200~1\x1b[201~", *TALK)),
+        ("quota-screen", (b"hi\r", b"\x1b[27;1;13~", b"hi\r", *TALK[1:])),
         ("quota-screen", (b"hi\r", b"\r", b"hi\r", *TALK[1:])),
         ("quota-screen@2", (b"hi\r", LATER, b"/quit\r", b"\r", b"\r")),
         ("enter-dropped", TALK),
@@ -265,6 +269,10 @@ def test_nothing_is_painted_for_a_resize() -> None:
         ("login-screen", (b"\r", b"\x1b"), 1),
         ("trust-screen", (b"2",), 1),
         ("endless-spinner", (b"hi\r", b"\x03"), 130),
+        ("login-screen", (b"\x1b[13;1u", b"\x1b[27u"), 1),
+        ("trust-screen", (b"\x1b[50u",), 1),
+        ("quota-screen", (b"hi\r", b"\x1b[27u"), 1),
+        ("endless-spinner", (b"hi\r", b"\x1b[99;5u"), 130),
     ],
 )
 def test_a_screen_of_a_fault_can_be_left(fault: str, talk: tuple[bytes, ...], code: int) -> None:

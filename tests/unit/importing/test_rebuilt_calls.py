@@ -257,6 +257,23 @@ def test_a_line_that_tells_of_a_call_is_rebuilt() -> None:
     assert session.skipped == {"no request in it": 1}
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 9, "completion_tokens": 3},
+        {"input_tokens": 9, "output_tokens": 3},
+        {"input_tokens": 2, "cache_read_input_tokens": 7, "output_tokens": 3},
+        {"promptTokenCount": 9, "candidatesTokenCount": 1, "thoughtsTokenCount": 2},
+    ],
+)
+def test_the_tokens_of_a_line_are_counted_in_the_words_of_any_api(usage: dict[str, int]) -> None:
+    """Some APIs count cached input and thoughts separately."""
+    line = {"messages": [], "completion": "hi", "model": "m", "usage": usage}
+    answer = bodies(read("trace", line))[1]
+
+    assert answer["usage"] == {"prompt_tokens": 9, "completion_tokens": 3}
+
+
 def test_lines_keep_their_order() -> None:
     """Those without a time, whatever they took, and those of one moment."""
     at = {"timestamp": "2026-01-01T00:00:00Z"}

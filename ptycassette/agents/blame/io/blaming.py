@@ -27,12 +27,12 @@ from ptycassette.agents.blame.report import (
     validated,
 )
 from ptycassette.agents.blame.steps import (
+    CHECKS,
     Cell,
     Experiment,
     Intervention,
     Ran,
     Step,
-    Terms,
     Trial,
     UndefinedKind,
     cells_of,
@@ -47,7 +47,6 @@ from ptycassette.agents.fork.places import Change, ForkPlace
 from ptycassette.agents.fork.report import ForkReport
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
-from ptycassette.agents.rerun.io.options import RerunOptions
 from ptycassette.agents.rerun.io.preparing import admit, prepared_rerun
 from ptycassette.agents.rerun.screens import ScreenJudge
 from ptycassette.cassette.io.reader import Cassette, open_cassette
@@ -336,8 +335,7 @@ def _run(job: Job, child: Path, forked: Forked, said: Said) -> Ran:
         job.options, at=job.trial.at, change=job.trial.change, overwrite=True
     )
     if job.kept is not None:
-        run = msgspec.structs.replace(options.run, made=(*options.run.made, Path(job.kept)))
-        options = msgspec.structs.replace(options, run=run)
+        options = msgspec.structs.replace(options, made=(*options.made, Path(job.kept)))
     try:
         report = forked(job, child, options)
     except DivergenceError as differs:
@@ -469,22 +467,16 @@ def blame(
         CassetteError: as for ``fork``, for errors that every run would have.
     """
     began_s = time.monotonic()
-    terms = Terms(
-        pooled=options.fork.tail == "held"
-        or (options.fork.tail == "scripted" and options.fork.script is None),
-        runs=options.runs,
-        random=options.random,
-    )
-    if options.budget <= terms.checks:
+    if options.budget <= CHECKS:
         raise UsageError(
             f"a budget of {options.budget} runs is too small",
-            hint=f"the unmodified run alone is made {terms.checks} times",
+            hint=f"the unmodified run alone is made {CHECKS} times",
         )
     fork_options = _shared(options)
     with open_cassette(path, check="manifest") as cassette:
         admit(cassette)
-        if code is None and not options.fork.run.trusted:
-            with prepared_rerun(cassette, options.fork.run, tapeless=True):
+        if code is None and not options.fork.trusted:
+            with prepared_rerun(cassette, options.fork, tapeless=True):
                 pass  # it refuses, and shows what would be run
         steps = _chosen(steps_of(cassette) if code is None else code.steps(cassette), options)
         ended = cassette.final.exit
@@ -508,12 +500,19 @@ def blame(
     made = workers(options.jobs, **loading) if pool is None else nullcontext(pool)
     with made as processes:
         if code is None:
-            experiment = Experiment(cells, terms, recorded=_recorded_outcome(path, options))
+            recorded = _recorded_outcome(path, options)
         else:  # a test must run to give its verdict on the recording
             first = Trial(at=cells[0].at, name="as-recorded", change=Change(kind="none"), number=1)
             ran = _run_all(processes, {first: job_of(first)}, meter, one_run)[first]
-            experiment = Experiment(cells, terms, recorded=outcome_of(ran))
-            raised = ran.raised
+            recorded, raised = outcome_of(ran), ran.raised
+        tail = options.fork.tail
+        experiment = Experiment(
+            cells,
+            recorded=recorded,
+            pooled=tail == "held" or (tail == "scripted" and options.fork.script is None),
+            runs=options.runs,
+            random=options.random,
+        )
         runs = course(experiment)
         try:
             batch = next(runs)
@@ -659,7 +658,8 @@ def _validated(session: PlantedSession, folder: Path, pool: Workers) -> BlameRep
         fork=ForkOptions(
             tail=session.tail,
             script=script,
-            run=RerunOptions(trusted=True, patience_s=_PATIENCE_S),
+            trusted=True,
+            patience_s=_PATIENCE_S,
         ),
     )
     return blame(parent, options, pool=pool)
