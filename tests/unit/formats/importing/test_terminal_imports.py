@@ -22,7 +22,7 @@ from ptycassette.formats.importing.registry import import_named, import_of_file
 from ptycassette.formats.importing.session import BadImportError
 from ptycassette.model.screen import Size
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 DIALOG = ROOT / "fixtures" / "programs" / "dialog.cassette"
 V2 = b'{"version":2,"width":80,"height":24}\n'
 V3 = b'{"version":3,"term":{"cols":80,"rows":24}}\n'

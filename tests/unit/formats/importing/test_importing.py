@@ -29,7 +29,7 @@ from ptycassette.formats.importing.session import BadImportError
 from ptycassette.tape.items import RequestBegun
 from ptycassette.version import __version__
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 TAPE = ROOT / "fixtures" / "v1" / "tape"
 Import = Callable[..., Imported]
 
