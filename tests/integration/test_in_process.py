@@ -1888,7 +1888,10 @@ def test_what_comes_behind_a_fault_is_not_compared(tmp_path: Path) -> None:
     with pytest.raises(DivergenceError), use_tape(path, fault="error@2") as tape:
         ask(NOWHERE, "another")
     assert tape.result.notes == ("error@2 was not met",)
-    for fault, text in (("eror", "is no fault"), ("login-screen", "a fault of the terminal")):
+    for fault, text in (
+        ("eror", "is not a known fault"),
+        ("login-screen", "a fault of the terminal"),
+    ):
         with pytest.raises(UsageError, match=text):
             use_tape(path, fault=fault)
     with pytest.raises(NotFoundError, match="tape:9"), use_tape(path, fault="error@9"):

@@ -240,7 +240,7 @@ def checked_options(cassette: Cassette, options: ForkOptions) -> ForkOptions:
     if place.kind == "tape":
         check_request(cassette, place.number, options.change)
     if options.tail == "live" and not exchanges and not options.live.provider:
-        raise UsageError("it is not known whom to ask", hint="name the provider in LiveTerms")
+        raise UsageError("the provider to ask is not known", hint="name the provider in LiveTerms")
     return msgspec.structs.replace(options, at=place)
 
 

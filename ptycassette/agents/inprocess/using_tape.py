@@ -399,7 +399,7 @@ class UseTape:
         if fork is not None:
             fork.options()  # complain about it now, too
             if fault is not None:
-                raise UsageError("a fork has one change: no fault beside it")
+                raise UsageError("a fork has one change: leave out the fault")
         self._stack: ContextVar[tuple[ExitStack, ...]] = ContextVar("use-tape", default=())
         self._result: ContextVar[TapeResult | None] = ContextVar("tape-result", default=None)
         mode_in_force(mode, env=os.environ)  # complain about a typo now
@@ -729,7 +729,8 @@ class UseTape:
             f"there is no such cassette, and the mode is {mode}"
             + (f"; these folders were searched: {folders}" if folders else ""),
             where=str(path),
-            hint="record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the provider is",
+            hint="record it with PTYCASSETTE_MODE=auto (or mode='auto') where the provider can be"
+            " reached",
         )
 
 

@@ -21,7 +21,7 @@ from ptycassette.model.records import (
 from ptycassette.model.screen import Size
 from ptycassette.testing import events_of
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
 IDLE, WORKING = b"\x1b]7501;state=idle\x07", b"\x1b]7501;state=working\x07"
 
 

@@ -22,7 +22,7 @@ from ptycassette.formats.importing.registry import import_named, import_of_file
 from ptycassette.formats.importing.session import BadImportError
 from ptycassette.model.screen import Size
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 DIALOG = ROOT / "fixtures" / "programs" / "dialog.cassette"
 V2 = b'{"version":2,"width":80,"height":24}\n'
 V3 = b'{"version":3,"term":{"cols":80,"rows":24}}\n'
@@ -212,7 +212,7 @@ BROKEN_TIMINGS = [
     (b"0.5 3\n1 99\n", "timing line 2: 99 bytes are announced, and the typescript has 3 more"),
     (b"0.5 3\n9999999999 3\n", "timing line 2: the time"),
     (b"0.5 3\nS 0 SIGWINCH ROWS=0 COLS=0\n", "timing line 2: the size 0x0"),
-    (b"0.5 3\nS 0 hm\n", "timing line 2: no signal"),
+    (b"0.5 3\nS 0 hm\n", "timing line 2: not a signal"),
     (b"0.5 3\n" + b"1" * 70_000, "timing line 2: it is longer"),
     (b"H 0 LINES 99999\n0.5 3\n", "the size 80x99999"),
 ]
@@ -397,7 +397,7 @@ def test_output_in_another_charset(charset: str, data: bytes, text: str, tmp_pat
 def test_a_charset_that_no_terminal_has_is_refused(charset: str, tmp_path: Path) -> None:
     """Unknown to Python, no charset, or one that has no ASCII."""
     (tmp_path / "file").write_bytes(A)
-    with pytest.raises(UsageError, match="no charset of terminals"):
+    with pytest.raises(UsageError, match="not a charset of terminals"):
         import_file(tmp_path / "file", tmp_path / "no", by=import_named("ttyrec"), charset=charset)
     with pytest.raises(UsageError, match="asciicast takes no --charset"):
         import_file(tmp_path / "file", tmp_path / "no", by=import_named("asciicast"), charset="x")

@@ -23,7 +23,7 @@ from ptycassette.formats.importing.registry import import_named
 from ptycassette.model.records import Resized
 from ptycassette.recording.input_script import parse_script
 
-TAPES_OF_CLIS = Path(__file__).resolve().parents[3] / "fixtures" / "tapes"
+TAPES_OF_CLIS = Path(__file__).resolve().parents[4] / "fixtures" / "tapes"
 TAPES = [
     ('Type "a" Enter', ["pace 50ms", 'type "a"', "key enter"]),
     ("Type@5ms 'say \"hi\"'  # so", ["pace 5ms", 'type "say \\"hi\\""']),

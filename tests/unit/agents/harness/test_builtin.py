@@ -76,7 +76,7 @@ def test_files_that_are_not_there_or_wrong_are_told(tmp_path: Path) -> None:
     wrong.write_text("version = 1\n")
     binary = tmp_path / "b.toml"
     binary.write_bytes(b"\xff")
-    with pytest.raises(NotFoundError, match="no profile of the name 'nope'"):
+    with pytest.raises(NotFoundError, match="no profile is named 'nope'"):
         load_profile("nope", env={})
     with pytest.raises(NotFoundError):
         load_probe("./nope.toml")

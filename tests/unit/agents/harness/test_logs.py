@@ -64,7 +64,7 @@ def test_a_log_may_be_one_document(tmp_path: Path) -> None:
     write(tmp_path / "logs" / "a.json", '{\n "said": [')
 
     assert told.final_text == "hi"
-    with pytest.raises(UnreadableError, match="no JSON"):
+    with pytest.raises(UnreadableError, match="not JSON"):
         facts(text, tmp_path)
 
 
@@ -112,7 +112,7 @@ def test_a_file_without_a_line_of_json_is_an_error(tmp_path: Path) -> None:
     """It names the first line that is none."""
     write(tmp_path / "logs" / "a.jsonl", "\nDear diary\n{not JSON either}\n")
 
-    with pytest.raises(UnreadableError, match=r"a.jsonl:2: the session log is no JSON"):
+    with pytest.raises(UnreadableError, match=r"a.jsonl:2: the session log is not JSON"):
         facts(LINES, tmp_path)
 
 

@@ -354,14 +354,14 @@ def _json_path(path: str) -> str:
         ("a: &x 1\nb: *x", "anchors and aliases"),
         ("a: &x {b: 1}", "anchors and aliases"),
         ("a: {<<: {b: 1}}", "merge keys"),
-        ("a: 1\na: 2", "is there twice"),
+        ("a: 1\na: 2", "occurs twice"),
         ("1: 2", "is not text"),
-        ("a: !!python/name:os.system x", "no YAML"),
-        ("a: 1\n---\nb: 2", "no YAML"),
+        ("a: !!python/name:os.system x", "not YAML"),
+        ("a: 1\n---\nb: 2", "not YAML"),
         ("[" + "1," * 10_001 + "1]", "more than 10000 values"),
         ("[" * 65, "nested deeper than 64 levels"),
-        ("[1, 2", "no YAML"),
-        ("just text", "no scenario"),
+        ("[1, 2", "not YAML"),
+        ("just text", "not a scenario"),
     ],
 )
 def test_a_file_that_is_no_scenario_is_refused_with_a_reason(text: str, message: str) -> None:
@@ -388,7 +388,7 @@ def test_a_file_that_is_too_long_is_refused() -> None:
 
 def test_bytes_that_are_no_text_are_refused() -> None:
     """With the same error."""
-    with pytest.raises(UsageError, match="no YAML"):
+    with pytest.raises(UsageError, match="not YAML"):
         parse_scenario(b"name: \xff\xfe", where="t")
 
 

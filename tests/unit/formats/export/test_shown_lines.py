@@ -13,7 +13,7 @@ from ptycassette.model.screen import Size
 from ptycassette.replaying.scenario.predicate import normaliser_of
 from ptycassette.testing import manifest_of, write_cassette
 
-FIXTURES = Path(__file__).parents[3] / "fixtures"
+FIXTURES = Path(__file__).parents[4] / "fixtures"
 STEP_US = 100_000
 SHOWN = {
     "more lines than the screen has rows, in one piece": (

@@ -10,7 +10,7 @@ import pytest
 from ptycassette.replaying.scenario._predicates import PREDICATES, Predicate, type_name
 from ptycassette.replaying.scenario.predicate import Base, Look, PredicateContext
 
-GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "scenarios.md").read_text(encoding="utf-8")
+GUIDE = (Path(__file__).resolve().parents[4] / "docs" / "scenarios.md").read_text(encoding="utf-8")
 TABLE = {
     name
     for row in re.findall(r"^\| (`[a-z_`, ]+) \|", GUIDE, re.MULTILINE)

@@ -13,7 +13,7 @@ from ptycassette import open_cassette
 from ptycassette.errors import UsageError
 from ptycassette.formats.export.registry import export_named
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "v1"
+FIXTURES = Path(__file__).resolve().parents[4] / "fixtures" / "v1"
 
 
 def exported(name: str, cassette: str = "tape") -> bytes:

@@ -11,7 +11,7 @@ import pytest
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.formats.export.markdown import recording_markdown
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
 CODEX = FIXTURES / "agents" / "codex-tui"
 
 

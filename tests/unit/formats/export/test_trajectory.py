@@ -20,7 +20,7 @@ from ptycassette.model.records import Noted, Output, Typed
 from ptycassette.tape.providers.questions import read_question
 from ptycassette.testing import write_cassette
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
 SPOKEN = json.loads(Path(__file__).with_name("spoken.json").read_text())
 """One conversation by four APIs: a tool is called, its result told, the user says "yes" twice."""
 

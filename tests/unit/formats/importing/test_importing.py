@@ -29,7 +29,7 @@ from ptycassette.formats.importing.session import BadImportError
 from ptycassette.tape.items import RequestBegun
 from ptycassette.version import __version__
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 TAPE = ROOT / "fixtures" / "v1" / "tape"
 Import = Callable[..., Imported]
 
@@ -254,7 +254,7 @@ def test_chromes_archive_is_read(imported: Import, tmp_path: Path) -> None:
         assert pieces == [("binary", b"\0\1")]
     assert made.skipped == {
         "the body of the answer is not in it": 1,
-        "no URL of HTTP or of a WebSocket": 1,
+        "not a URL of HTTP or of a WebSocket": 1,
     }
 
 

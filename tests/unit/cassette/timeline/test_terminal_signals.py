@@ -11,7 +11,7 @@ from ptycassette.model.screen import Size
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.testing import events_of
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
 
 
 def test_a_signal_has_the_place_of_the_output_that_completes_it() -> None:

@@ -18,7 +18,7 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.system.clock import MonotonicClock
 
-TAPES = Path(__file__).parents[3] / "fixtures" / "tapes"
+TAPES = Path(__file__).parents[4] / "fixtures" / "tapes"
 
 
 def struck(tape: str, fault: str) -> int | None:

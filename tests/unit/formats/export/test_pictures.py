@@ -24,7 +24,7 @@ from ptycassette.model.records import Output, Typed
 from ptycassette.model.screen import Size
 from ptycassette.testing import manifest_of, write_cassette
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
 STYLED = (
     "\x1b[1mbold\x1b[0m \x1b[2mdim\x1b[0m \x1b[3;4mitalic\x1b[0m \x1b[7mreverse\x1b[0m "
     "\x1b[8mhidden\x1b[0m \x1b[9;53mstruck\x1b[0m \x1b[38;5;208m\x1b[48;5;17mcube\x1b[0m\r\n"

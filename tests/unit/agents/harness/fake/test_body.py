@@ -68,7 +68,7 @@ def test_what_cannot_be_unpacked_is_refused(
         (b"{", 400, "not JSON"),
         (b"\xff", 400, "not JSON"),
     ],
-    ids=["65 levels", "levels", "objects", "texts", "no JSON, texts", "half", "no UTF-8"],
+    ids=["65 levels", "levels", "objects", "texts", "not JSON, texts", "half", "no UTF-8"],
 )
 def test_a_body_that_is_not_taken_says_why(
     data: bytes, status: int, reason: str, talk: Callable[..., Talk]

@@ -134,7 +134,7 @@ def test_a_place_is_an_exchange_or_an_entry(text: str, kind: str, number: int) -
 @pytest.mark.parametrize("text", ["", "0", "tape:0", "frame:1", "exchange:-1", "1\n", "tape:x"])
 def test_anything_else_is_no_place(text: str) -> None:
     """And the message says what is one."""
-    with pytest.raises(UsageError, match="no place"):
+    with pytest.raises(UsageError, match="not a place"):
         ForkPlace.parse(text)
 
 

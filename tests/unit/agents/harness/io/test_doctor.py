@@ -139,7 +139,7 @@ def test_journals_left_behind_are_counted(state_dir: Path) -> None:
 
 def test_every_extra_that_people_install_is_known() -> None:
     """A new one in pyproject.toml is not forgotten; those of our own tools are left out."""
-    pyproject = Path(__file__).resolve().parents[4] / "pyproject.toml"
+    pyproject = Path(__file__).resolve().parents[5] / "pyproject.toml"
     extras = tomllib.loads(pyproject.read_text())["project"]["optional-dependencies"]
 
     assert {extra for extra, _, _ in doctor.EXTRAS} == set(extras) - {"dev", "docs", "fuzz"}

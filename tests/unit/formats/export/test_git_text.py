@@ -14,7 +14,7 @@ from ptycassette.model.records import Finished, Noted, Output, Resized, Signalle
 from ptycassette.model.screen import Size
 from ptycassette.testing import write_cassette
 
-TAPED = Path(__file__).resolve().parents[3] / "fixtures" / "tapes" / "client-tape"
+TAPED = Path(__file__).resolve().parents[4] / "fixtures" / "tapes" / "client-tape"
 
 
 def lines(path: Path) -> list[str]:

@@ -33,7 +33,7 @@ from ptycassette.model.screen import Screen, Size
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import write_cassette
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
 CODEX = FIXTURES / "agents" / "codex-tui"
 
 

@@ -14,7 +14,7 @@ from ptycassette.errors import UsageError
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question
 from ptycassette.testing import ManualClock
-from tests.unit.fork.test_fork_parts import MESSAGES, question
+from tests.unit.agents.fork.test_fork_parts import MESSAGES, question
 
 APIS = sorted(MESSAGES)
 TOOLS: dict[str, Any] = {
