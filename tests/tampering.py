@@ -11,10 +11,9 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette._manifest import encode_manifest
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.layout import Artifact, with_artifacts
-from ptycassette.cassette.manifest_digest import with_manifest_digest
+from ptycassette.cassette.manifest import encode_manifest, with_manifest_digest
 from ptycassette.model.records import Manifest
 
 _TAPE, _BODIES, _EVENTS = "tape.jsonl", "tape-bodies.bin", "service-events.jsonl"

@@ -11,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from ptycassette.cassette.io.reader import Cassette
+    from ptycassette.system.files.project_file import Project
 
 if TYPE_CHECKING:
     _ParamType = click.ParamType[Any]
@@ -18,6 +19,22 @@ else:  # generic for type checkers only, depending on the version of click
     _ParamType = click.ParamType
 
 F = TypeVar("F", bound=Callable[..., Any])
+_PROJECT = f"{__name__}.project"
+
+
+def project() -> Project:
+    """The project file of the current folder; each command reads it once.
+
+    Raises:
+        CassetteError: it cannot be read, or is wrong.
+    """
+    from ptycassette.system.files.project_file import find_project
+
+    known = click.get_current_context().meta
+    if _PROJECT not in known:
+        known[_PROJECT] = find_project()
+    found: Project = known[_PROJECT]
+    return found
 
 
 class SectionedCommand(click.Command):
@@ -228,7 +245,7 @@ class FilesCommand(click.Command):
             for name in names:
                 if name.startswith("-") and not ("/" in name and os.path.lexists(name)):
                     raise click.UsageError(
-                        f"{name!r} comes behind --files: put options before it", ctx=ctx
+                        f"{name!r} comes after --files: put options before it", ctx=ctx
                     )
             args = [*args[:at], "--", *names]
         return super().parse_args(ctx, args)

@@ -1,4 +1,4 @@
-"""Turns the options of ``ptycassette rec`` into a plan of the recorder."""
+"""Turns the options of ``ptycassette rec`` into the ``RunSpec`` of the recorder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 import msgspec
 
-from ptycassette.cli._options import TimeType
+from ptycassette.cli._options import TimeType, project
 from ptycassette.cli._rec_evidence import tape_lines
 from ptycassette.model.records import StreamKinds
 from ptycassette.model.screen import Size
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ptycassette.profiles.profile import Profile
     from ptycassette.recording.hooks import BeforeRecord
     from ptycassette.recording.input_script import ScriptStep
-    from ptycassette.recording.io.options import RecordPlan, TapeStarter
+    from ptycassette.recording.io.options import RunSpec, TapeStarter
     from ptycassette.recording.io.recorder import Recorder
     from ptycassette.recording.io.recording import RecordingEnded
     from ptycassette.system.pty.terminal import TerminalTemplate
@@ -149,7 +149,7 @@ def chosen_emulator(given: RecArguments) -> EmulatorFactory:
 def _profile(name: str) -> QueryProfile:
     from ptycassette.errors import UsageError
     from ptycassette.model.toml_text import MAX_TOML_BYTES
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
     from ptycassette.terminal.query_profiles import PROFILES, query_profile_of
 
     if name in PROFILES:
@@ -323,7 +323,7 @@ def terms_of(given: LimitArguments) -> Terms:
     """
     from datetime import datetime
 
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
     from ptycassette.tape.consent.terms import ANYWHERE, Approval, Limit, Terms
 
     terms = Terms(
@@ -498,11 +498,11 @@ def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
         return None
     from ptycassette.errors import LimitError, UsageError
     from ptycassette.recording.input_script import parse_script
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
 
     if script.endswith(".tape"):
         raise UsageError(
-            "a tape of VHS is no input script yet",
+            "a VHS tape is not an input script",
             where=script,
             hint=f"ptycassette import {script} -o {script.removesuffix('.tape')}.txt",
         )
@@ -518,24 +518,19 @@ def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
     return parse_script(text, name=script)
 
 
-def filled_from_project(given: RecArguments) -> RecArguments:
-    """The options, with the settings of the project file for those that are not given.
+def sized_by_project(given: RecArguments) -> RecArguments:
+    """The options, with the size of the project file if neither they nor a driver set one.
 
     Raises:
         CassetteError: the file cannot be read, or is wrong.
     """
-    from ptycassette.system.files.project_file import find_project
     from ptycassette.system.pty.terminal import window_size
 
-    project = find_project()
+    size = project().size
     free = not given.sized
     if given.lifeline is not None:  # a shim's recorder has the terminal that the driver made
         free = window_size(1) is None and window_size(0) is None
-    return msgspec.structs.replace(
-        given,
-        size=project.size if free and project.size is not None else given.size,
-        idle_limit=project.idle_limit_s if given.idle_limit is None else given.idle_limit,
-    )
+    return msgspec.structs.replace(given, size=size) if free and size is not None else given
 
 
 @contextmanager
@@ -563,15 +558,15 @@ def kinds_of(given: RecArguments) -> StreamKinds | None:
     return None if kinds.only_terminal else kinds
 
 
-def plan_of(
+def spec_of(
     given: RecArguments,
     *,
     interactive: bool,
     profile: Profile | None,
     base_env: dict[str, str] | None = None,
-) -> RecordPlan:
-    """The plan of the recorder, from the options as click gives them."""
-    from ptycassette.recording.io.options import RecordPlan
+) -> RunSpec:
+    """How to run and record the program, from the options as click gives them."""
+    from ptycassette.recording.io.options import run_spec
     from ptycassette.system.clock import random_id
 
     environment: dict[str, str] = {}
@@ -587,7 +582,8 @@ def plan_of(
     streams = given.streams
     alone = interactive or given.quiet or streams is not None
     show = None if alone else _show
-    return RecordPlan(
+    spec = run_spec(
+        project(),
         size=_size(given, interactive=interactive),
         cwd=given.cwd,
         env={
@@ -620,12 +616,12 @@ def plan_of(
         scrub=not given.no_scrub,
         id_source=random_id if cassette_id is None else _fixed(cassette_id),
         show=show,
-        streams=streams,
-        tape=_tape(given, profile),
+        tape=_tape(given, profile) or False,
         shared_network=given.shared_network,
         progress=None if given.quiet or streams is not None else SavingLine(),
         terminal=_terminal(given, interactive=interactive),
     )
+    return msgspec.structs.replace(spec, streams=streams)
 
 
 def _tape(given: RecArguments, profile: Profile | None) -> TapeStarter | None:
@@ -659,7 +655,7 @@ def _fixed(text: str) -> Callable[[], str]:
     try:
         whole = str(uuid.UUID(text))
     except ValueError as exc:
-        raise click.UsageError(f"--id: {text!r} is no UUID") from exc
+        raise click.UsageError(f"--id: {text!r} is not a UUID") from exc
     return lambda: whole
 
 
@@ -841,7 +837,7 @@ def _masked_lines(recorder: Recorder) -> Iterator[str]:
         if b'"masked":true' not in (recorder.target / "input.jsonl").read_bytes():
             return
     from ptycassette.cassette.io.reader import open_cassette
-    from ptycassette.cassette.timeline.match_entries import read_entries
+    from ptycassette.cassette.timeline.match import read_entries
 
     with open_cassette(recorder.target, check="manifest", allow_unscrubbed=True) as cassette:
         numbers = [entry.number for entry in read_entries(cassette.inputs()) if entry.masked]

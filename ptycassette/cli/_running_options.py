@@ -43,6 +43,7 @@ def is_of_code(manifest: Manifest) -> bool:
 
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
+_Run = TypeVar("_Run", bound="RerunOptions")
 _CWD = click.option(
     "--cwd",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -114,19 +115,23 @@ def program_options(command: _Command) -> _Command:
     return _CWD(copied_program_options(command))
 
 
-def run_options(given: dict[str, Any], **more: Any) -> RerunOptions:
+def run_options(kind: Callable[..., _Run], given: dict[str, Any], **more: Any) -> _Run:
     """The values of these options, with those of a single command.
+
+    Args:
+        kind: ``RerunOptions``, or ``ForkOptions``, which has the same fields and more.
+        given: the values, by the names of their parameters.
+        **more: the fields of a single command.
 
     Raises:
         click.UsageError: they do not go together.
     """
-    from ptycassette.agents.rerun.io.options import RerunOptions
     from ptycassette.agents.rerun.screens import VOLATILE
 
     cwd: Path | None = given.get("cwd")
     if cwd and given["copy"]:
         raise click.UsageError("--cwd works in a folder, --copy in a copy of one: not both")
-    return RerunOptions(
+    return kind(
         trusted=given["trust"],
         argv=program_words(),
         harness=given["harness"],

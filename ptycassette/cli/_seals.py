@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ptycassette.cli._options import project
 from ptycassette.cli._present import error_lines, field_lines
 from ptycassette.model.visible_text import visible
 
@@ -22,9 +23,8 @@ def trust_in_force(named: Path | None) -> Trust:
     """
     from ptycassette.seal.io.key_files import read_trust
     from ptycassette.seal.trust import Trust
-    from ptycassette.system.files.project_file import find_project
 
-    path = named or find_project().seal.trust
+    path = named or project().seal.trust
     return Trust() if path is None else read_trust(path)
 
 
@@ -41,7 +41,7 @@ def cassettes_named(paths: Sequence[str]) -> list[str]:
 SUFFIX = ".seal.json"
 STATES = {
     "trusted": "sealed",
-    "unknown-key": "SEALED BY NOBODY TRUSTED",
+    "unknown-key": "SEAL NOT TRUSTED",
     "unsigned": "NOT SEALED",
     "tampered": "NOT AS SEALED",
     "unreadable": "NOT VALID",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ptycassette.cli._options import TIME, json_option
+from ptycassette.cli._options import TIME, json_option, project
 from ptycassette.cli._present import json_text, table_lines, time_text, write_lines
 from ptycassette.keys.quantities import bytes_text
 from ptycassette.model.visible_text import visible
@@ -114,10 +114,9 @@ def command(
 
 def _default_directory() -> str:
     """The library of the project file as a relative path, else the current directory."""
-    from ptycassette.system.files.project_file import find_project
     from ptycassette.system.files.state_dirs import current_dir
 
-    library = find_project().library
+    library = project().library
     if library is None:
         return "."
     here = current_dir()

@@ -17,13 +17,13 @@ from ptycassette.cli._rec_plan import (
     argv_of,
     base_environment,
     emulator_options,
-    filled_from_project,
     kinds_of,
-    plan_of,
     profile_of,
     run_recorder,
     say_of_tape,
     secret_key_of,
+    sized_by_project,
+    spec_of,
     steps_of,
     submitted_as,
     tape_options,
@@ -34,7 +34,7 @@ from ptycassette.terminal.policies import POLICY_NAMES
 if TYPE_CHECKING:
     import socket
 
-    from ptycassette.recording.io.options import RecordPlan
+    from ptycassette.recording.io.options import RunSpec
     from ptycassette.recording.io.recorder import Lifeline
     from ptycassette.recording.io.saver import Saver
 
@@ -298,7 +298,7 @@ def command(cassette: str | None, argv: tuple[str, ...], **options: Any) -> int:
     from ptycassette.system.pty.terminal import block_waited_signals
 
     block_waited_signals()  # before there are threads
-    given = filled_from_project(RecArguments(**options))
+    given = sized_by_project(RecArguments(**options))
     steps = steps_of(given.script)
     given = msgspec.structs.replace(given, streams=kinds_of(given))
     interactive = not given.headless and steps is None and _on_terminal()
@@ -309,7 +309,7 @@ def command(cassette: str | None, argv: tuple[str, ...], **options: Any) -> int:
     secret_key_of(given.secret_key)  # complain before anything happens
     names = iter([cassette]) if cassette else _names_for(words, given)
     with base_environment(given.scenario) as base_env:
-        plan = plan_of(given, interactive=interactive, profile=profile, base_env=base_env)
+        plan = spec_of(given, interactive=interactive, profile=profile, base_env=base_env)
         recorder = Recorder(
             words,
             next(names),
@@ -347,7 +347,7 @@ def _lifeline(given: RecArguments) -> Lifeline | None:
         raise click.UsageError(f"--lifeline {given.lifeline}: {exc.strerror}") from exc
 
 
-def _saver(plan: RecordPlan) -> Saver | None:
+def _saver(plan: RunSpec) -> Saver | None:
     """A fork of this process, made before it opens files or starts threads."""
     import gc
     import threading

@@ -108,9 +108,11 @@ def command(cassettes: tuple[str, ...], quiet: bool, as_json: bool, **given: Any
 
     Example: ptycassette rerun --trust --tape-only --report now.json hello.cassette
     """
+    from ptycassette.agents.rerun.io.options import RerunOptions
     from ptycassette.system.files.whole_file import check_replaceable
 
     options = run_options(
+        RerunOptions,
         given,
         home=given["home"],
         strict_order=given["strict_order"],

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
+from ptycassette.cli._options import project
 from ptycassette.model.visible_text import visible
 from ptycassette.replaying.io.library import forget_starts
 from ptycassette.replaying.io.modes import MODE_HELP, mode_named
 from ptycassette.replaying.io.shims import ShimConfig, make_shims
 from ptycassette.replaying.standin.io.options import parse_settings
-from ptycassette.system.files.project_file import find_project
 from ptycassette.system.files.state_dirs import absolute
 
 
@@ -61,22 +61,22 @@ def command(
     """
     if mode is not None:
         mode_named(mode, where="--mode")
-    project = find_project()
-    shelf = project.library if library is None else absolute(library)
+    settings = project()
+    shelf = settings.library if library is None else absolute(library)
     if shelf is None:
         raise click.UsageError("--library is missing, and no project file names a library")
-    if project.compare is not None and not any(word.startswith("--match") for word in options):
-        options = ("--match", project.compare, *options)
+    if settings.compare is not None and not any(word.startswith("--match") for word in options):
+        options = ("--match", settings.compare, *options)
     parse_settings([*options, "any"]).matching()  # complain now, not in a test
     place = absolute(directory)
     kept = absolute(state) if state else place / ".ptycassette-state"
     config = ShimConfig(
         library=str(shelf),
         state=str(kept),
-        mode=mode or project.mode,
+        mode=mode or settings.mode,
         report=str(absolute(report)) if report else "",
         hooks=str(absolute(hooks)) if hooks else "",
-        project=str(project.where or ""),
+        project=str(settings.where or ""),
         options=options,
     )
     forget_starts(kept)

@@ -17,6 +17,7 @@ from ptycassette.cli._options import (
     follow_links_option,
     json_option,
     path_option,
+    project,
 )
 from ptycassette.cli._present import (
     count_text,
@@ -100,8 +101,6 @@ def command(
 
     Example: ptycassette verify tests/cassettes/* --rederive
     """
-    from ptycassette.system.files.project_file import find_project
-
     if files:
         cassettes = tuple(cassettes_with(cassettes))
     if sealed and (rederive or fix):
@@ -111,7 +110,7 @@ def command(
         raise UsageError("--summary goes without --sealed")
     if sealed:
         return _verify_seals(cassettes, trust, as_json=as_json)
-    policy = find_project().seal
+    policy = project().seal
     if trust is not None and not policy.required:
         raise UsageError("--trust goes with --sealed")
     seals = _seal_checker(trust) if policy.required else None

@@ -59,8 +59,8 @@ from ptycassette.scrub.views.view import Seen
 _MOST_PASSES = 6
 """So often is everything read again because the verification found more; then it is refused."""
 
-_LOOKS = 4
-"""Before it is asked again whether values came late, so much more was read: a fourth."""
+_LOOKS = 2
+"""Before it is asked again whether values came late, so much more was read: half as much again."""
 _OF_AN_EVENT = 64
 """An event without bytes counts as so many."""
 

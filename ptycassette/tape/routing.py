@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ptycassette._tables import package_text
 from ptycassette.errors import UsageError
+from ptycassette.model.toml_text import package_text
 from ptycassette.profiles.session_log import StrictTable, read_checked
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Origin(msgspec.Struct, frozen=True):
             raise ValueError(f"the scheme {scheme!r} is neither http nor https")
         parts = urlsplit(f"{scheme}://{authority}")
         if not parts.hostname or parts.netloc != authority or parts.username is not None:
-            raise ValueError(f"{authority!r} is no host")
+            raise ValueError(f"{authority!r} is not a host")
         return cls(scheme, parts.hostname, parts.port or _PORTS[scheme])
 
     @property
@@ -183,9 +183,9 @@ def base_url(url: str) -> Destination:
         parts = urlsplit(url)
         origin = Origin.of(parts.scheme, parts.netloc)
     except ValueError as wrong:
-        raise UsageError(f"{url!r} is no base URL of a provider: {wrong}") from wrong
+        raise UsageError(f"{url!r} is not a base URL of a provider: {wrong}") from wrong
     if parts.query or parts.fragment:
-        raise UsageError(f"{url!r} is no base URL of a provider: it has a query")
+        raise UsageError(f"{url!r} is not a base URL of a provider: it has a query")
     return Destination(origin, parts.path.rstrip("/"))
 
 

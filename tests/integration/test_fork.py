@@ -106,7 +106,7 @@ def forked(parent: Path, work: Path, tmp_path: Path) -> Forking:
         options = ForkOptions(
             at=ForkPlace.parse(at),
             change=Change.parse(change),
-            run=RerunOptions(**run),
+            **run,
             quiet_ms=100,
             **more,
         )
@@ -320,7 +320,7 @@ def test_a_live_provider_is_not_asked_without_approval(forked: Forking, tmp_path
 def test_the_users_key_goes_to_no_address_of_a_cassette(forked: Forking) -> None:
     """Whoever agrees to everything still names a provider that is not known."""
     terms = LiveTerms(terms=Terms(upstreams=(ANYWHERE,)))
-    with pytest.raises(UsageError, match="no known provider"):
+    with pytest.raises(UsageError, match="not a known provider"):
         forked("exchange:1", "input=hello", tail="live", live=terms)
 
 
@@ -355,7 +355,8 @@ def rerun_plain(child: Cassette, tmp_path: Path) -> ForkReport:
     options = ForkOptions(
         at=ForkPlace("exchange", 1),
         change=Change.parse("input=quit"),
-        run=RerunOptions(trusted=True, patience_s=5.0),
+        trusted=True,
+        patience_s=5.0,
     )
     return fork(child, tmp_path / "grandchild.cassette", options)
 

@@ -19,7 +19,6 @@ from ptycassette.agents.fork.places import Change, ForkPlace, Tail
 from ptycassette.agents.fork.report import ForkReport
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
-from ptycassette.agents.rerun.io.options import RerunOptions
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from tests.integration.test_tape_fixtures import HOMES, TAPES, cli_as_recorded, drive_of
@@ -67,7 +66,10 @@ def forked(name: str, at: str, change: str, folder: Path, **more: Any) -> tuple[
         other.symlink_to(found)
         change = f"binary={other}"
     path = f"{Path(found).parent}:{os.environ['PATH']}"
-    run = RerunOptions(
+    made = Change.of(parse_fault("error")) if change == "fault=error" else Change.parse(change)
+    options = ForkOptions(
+        at=ForkPlace.parse(at),
+        change=made,
         trusted=True,
         mode=drive.mode,
         model=drive.model,
@@ -75,9 +77,8 @@ def forked(name: str, at: str, change: str, folder: Path, **more: Any) -> tuple[
         root=HOMES,
         environment={"PATH": path, "TZ": "UTC", "LANG": "C.UTF-8"},
         patience_s=60,
+        **more,
     )
-    made = Change.of(parse_fault("error")) if change == "fault=error" else Change.parse(change)
-    options = ForkOptions(at=ForkPlace.parse(at), change=made, run=run, **more)
     with pytest.MonkeyPatch.context() as patch, open_cassette(TAPES / name) as cassette:
         patch.setenv("PATH", path)
         return folder / "child", fork(cassette, folder / "child", options)

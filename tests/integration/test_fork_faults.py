@@ -18,7 +18,6 @@ from ptycassette.agents.fork.places import Change, ForkPlace
 from ptycassette.agents.fork.report import ForkReport
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
-from ptycassette.agents.rerun.io.options import RerunOptions
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.errors import UsageError
@@ -52,7 +51,9 @@ def forked(parent: Path, child: Path, fault: str, *words: str) -> ForkReport:
     options = ForkOptions(
         at=ForkPlace("tape", 1),
         change=Change.of(parse_fault(fault)),
-        run=RerunOptions(trusted=True, argv=(*AGENT, *words), patience_s=60),
+        trusted=True,
+        argv=(*AGENT, *words),
+        patience_s=60,
     )
     with open_cassette(parent) as cassette:
         return fork(cassette, child, options)
@@ -139,7 +140,9 @@ def test_swapped_results_mislead_who_does_not_check(tmp_path: Path) -> None:
             at=ForkPlace("tape", 2),
             change=Change.of(parse_fault("swapped-tool-result")),
             script=script,
-            run=RerunOptions(trusted=True, argv=(*AGENT, "--two", *words), patience_s=60),
+            trusted=True,
+            argv=(*AGENT, "--two", *words),
+            patience_s=60,
         )
         with open_cassette(tmp_path / "agent") as cassette:
             fork(cassette, tmp_path / f"child{len(words)}", fork_options)
@@ -150,6 +153,6 @@ def test_swapped_results_mislead_who_does_not_check(tmp_path: Path) -> None:
 
 def test_a_fault_that_the_api_does_not_have_is_refused(parent: Path, tmp_path: Path) -> None:
     """Before anything is started."""
-    with pytest.raises(UsageError, match="is no fault"):
+    with pytest.raises(UsageError, match="is not a known fault"):
         forked(parent, tmp_path / "child", "late")
     assert not (tmp_path / "child").exists()

@@ -22,7 +22,6 @@ from ptycassette.agents.fork.io.live import ForkOptions
 from ptycassette.agents.fork.places import Change, ForkPlace
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
-from ptycassette.agents.rerun.io.options import RerunOptions
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.errors import UsageError
@@ -179,7 +178,9 @@ def _options(one: Row, place: str, agent: str, folder: Path, work: Path) -> Fork
         at=ForkPlace.parse(place),
         change=Change.parse(change),
         script=folder / "other.toml" if one.script else None,
-        run=RerunOptions(trusted=True, cwd=work, patience_s=20.0),
+        trusted=True,
+        cwd=work,
+        patience_s=20.0,
         inputs=parse_script("type /quit\nkey enter") if place == "exchange:3" else None,
         quiet_ms=100,
     )

@@ -5,27 +5,37 @@
 from __future__ import annotations
 
 import asyncio
+import collections
+import dataclasses
+import datetime as dt
+import enum
 import gc
 import gzip
 import importlib
+import ipaddress
 import json
 import os
 import random
+import re
 import shlex
 import socket
 import string
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("aiohttp")
 HTTPX = next((name for name in ("httpx", "httpx2") if find_spec(name)), "httpx")
@@ -210,6 +220,81 @@ def test_a_decorator_takes_functions_coroutines_and_generators(
     assert list(generator("milk")) == ["you said milk"]
     assert asyncio.run(first(async_generator("milk"))) == "you said milk"
     assert len(provider.bodies) == 1
+
+
+def together(*blocks: Callable[[], object]) -> list[BaseException | None]:
+    """The error of each block, of which each runs in a thread while the others are entered."""
+    failed: list[BaseException | None] = [None] * len(blocks)
+
+    def run(number: int) -> None:
+        try:
+            blocks[number]()
+        except BaseException as exc:  # noqa: BLE001 - which one is looked at by the test
+            failed[number] = exc
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(blocks))]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(60)
+    return failed
+
+
+@pytest.mark.parametrize("way", ["inside", "thread", "task", "link"])
+def test_a_cassette_is_recorded_by_one_block_at_a_time(
+    way: str, tmp_path: Path, provider: Provider
+) -> None:
+    """The last one to end would overwrite the others."""
+    path = tmp_path / "run.cassette"
+    other = path
+    if way == "link":
+        (tmp_path / "link").symlink_to(tmp_path)
+        other = tmp_path / "link" / "run.cassette"
+
+    def second() -> None:
+        with pytest.raises(UsageError, match="another block of use_tape records this cassette"):
+            use_tape(other, mode="record").__enter__()
+        with pytest.raises(UsageError, match=r"records this cassette now, so .* cannot replay it"):
+            use_tape(other).__enter__()
+
+    async def task() -> None:
+        second()
+
+    with use_tape(path, mode="record"):
+        ask(provider.url, "one")
+        match way:
+            case "thread":
+                assert together(second) == [None]
+            case "task":
+                asyncio.run(task())
+            case _:
+                second()
+    with use_tape(path):
+        with pytest.raises(UsageError, match=r"replays this cassette now, so .* cannot record it"):
+            use_tape(other, mode="rewrite").__enter__()
+        with use_tape(other, mode="rerecord", lenient=True), suppress(RefusedError):
+            ask(provider.url, "one")
+        assert ask(NOWHERE, "one") == "you said one"
+    with use_tape(other, mode="rewrite"):  # no block uses it any more
+        ask(provider.url, "two")
+
+
+def test_a_cassette_is_replayed_by_several_blocks_at_a_time(tmp_path: Path) -> None:
+    """Each has the whole recording."""
+    path = recorded(tmp_path / "run.cassette", "one", "two")
+    met = threading.Barrier(2, timeout=60)
+
+    def run() -> None:
+        with use_tape(path):
+            met.wait()
+            assert [ask(NOWHERE, text) for text in ("one", "two")]
+            met.wait()
+
+    assert together(run, run) == [None, None]
+    with use_tape(path):
+        with use_tape(path):
+            assert [ask(NOWHERE, text) for text in ("one", "two")]
+        assert [ask(NOWHERE, text) for text in ("one", "two")] == ["you said one", "you said two"]
 
 
 def test_a_class_is_not_decorated(tmp_path: Path) -> None:
@@ -1234,8 +1319,10 @@ def test_an_unknown_mode_is_an_error_and_overwrites_nothing(
     path = recorded(tmp_path / "run.cassette", "one")
     before = (path / "manifest.json").read_bytes()
 
-    with pytest.raises(UsageError, match="mode 'recrod' is not one of"):
+    with pytest.raises(UsageError, match=r"^mode 'recrod' is not one of"):
         use_tape(path, mode="recrod")
+    with pytest.raises(UsageError, match="this one is empty"):
+        use_tape("")
     monkeypatch.setenv("PTYCASSETTE_MODE", "all")
     with pytest.raises(UsageError, match="PTYCASSETTE_MODE"), use_tape(path):
         pass
@@ -1285,6 +1372,257 @@ def test_a_cassette_that_is_missing_is_named(tmp_path: Path, monkeypatch: Any) -
     monkeypatch.setenv("CI", "1")
     with pytest.raises(NotFoundError), use_tape(tmp_path / "missing.cassette", mode="auto"):
         pass
+
+
+def test_an_adapter_that_answers_before_the_tape_is_named(tmp_path: Path) -> None:
+    """Mocks of requests are adapters, or replace the method of one."""
+    requests = pytest.importorskip("requests")
+
+    class Mock(requests.adapters.BaseAdapter):  # type: ignore[misc,name-defined]
+        def send(self, request: Any, **more: Any) -> Any:
+            del more
+            response = requests.Response()
+            response.status_code, response.request, response.url = 200, request, request.url
+            return response
+
+        def close(self) -> None:
+            """Nothing is open."""
+
+    @tape_tool
+    def tool(number: int) -> int:
+        return number
+
+    def run(number: int) -> None:
+        with requests.Session() as session:
+            session.mount("http://", Mock())
+            session.post("http://127.0.0.1:9/v1", json={})
+        tool(number)
+
+    path, said = tmp_path / "run.cassette", r"tests answered a request of requests \(POST\)"
+    with pytest.raises(RefusedError, match=said), use_tape(path, mode="record"):
+        with requests.Session() as session:
+            session.mount("http://", Mock())
+            session.post("http://127.0.0.1:9/v1", json={})
+    with use_tape(path, mode="record") as tape:
+        run(1)
+    assert re.search(said, " ".join(tape.result.notes))
+    with pytest.raises(DivergenceError) as failed, use_tape(path):
+        run(2)
+    assert re.search(said, " ".join(failed.value.__notes__))
+
+
+def test_a_mock_of_responses_is_named(tmp_path: Path) -> None:
+    """It replaces the method of an adapter, in the block or around it."""
+    requests, responses = map(pytest.importorskip, ("requests", "responses"))
+
+    with pytest.raises(RefusedError, match="responses answered a request of requests"):
+        with use_tape(tmp_path / "run.cassette", mode="record"):
+            with responses.RequestsMock() as mock:
+                mock.post("http://127.0.0.1:9/v1", json={})
+                requests.post("http://127.0.0.1:9/v1", json={}, timeout=5)
+
+
+def test_a_mock_of_respx_that_replay_does_not_ask_is_named(tmp_path: Path) -> None:
+    """Its answers are recorded; in replay it complains that nothing has asked it."""
+    respx = pytest.importorskip("respx")
+    if HTTPX != "httpx":
+        pytest.skip("respx mocks httpx")
+
+    def run() -> None:
+        with respx.mock() as mock:
+            mock.post(f"{NOWHERE}/v1/chat/completions").respond(json=json.loads(chat("a")))
+            assert ask(NOWHERE, "one") == "a"
+
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        run()
+    with pytest.raises(AssertionError) as failed, use_tape(tmp_path / "run.cassette"):
+        run()
+    assert "a mock of respx is active, and is not asked" in failed.value.__notes__[0]
+
+
+def test_generators_that_run_in_turns_keep_their_own_tapes(
+    tmp_path: Path, provider: Provider
+) -> None:
+    """Also if the one that began first ends first; values and errors come to the right one."""
+
+    def generators(mode: str, url: str) -> list[Any]:
+        made = []
+        for name in "ab":
+
+            @use_tape(tmp_path / f"{name}.cassette", mode=mode)
+            def steps(name: str = name) -> Any:
+                sent = yield ask(url, f"{name}1")
+                try:
+                    yield ask(url, f"{name}{sent}")
+                except ValueError as exc:
+                    yield ask(url, f"{name}{exc}")
+                return name
+
+            made.append(steps())
+        return made
+
+    for mode, url in (("record", provider.url), ("replay", NOWHERE)):
+        one, other = generators(mode, url)
+        assert [next(one), next(other)] == ["you said a1", "you said b1"]
+        assert [one.send("2"), other.send("3")] == ["you said a2", "you said b3"]
+        assert one.throw(ValueError("4")) == "you said a4"
+        with pytest.raises(StopIteration, match="a"):
+            next(one)
+        assert other.throw(ValueError("5")) == "you said b5"
+        assert list(other) == []
+
+
+@pytest.mark.asyncio
+async def test_asynchronous_generators_that_run_in_turns_keep_their_own_tapes(
+    tmp_path: Path, provider: Provider
+) -> None:
+    """The caller's own calls between steps belong to the innermost block."""
+
+    def generators(mode: str, url: str) -> list[Any]:
+        made = []
+        for name in "ab":
+
+            @use_tape(tmp_path / f"{name}.cassette", mode=mode)
+            async def steps(name: str = name) -> Any:
+                sent = yield await ask_later(url, f"{name}1")
+                try:
+                    yield await ask_later(url, f"{name}{sent}")
+                except ValueError as exc:
+                    yield await ask_later(url, f"{name}{exc}")
+
+            made.append(steps())
+        return made
+
+    for mode, url in (("record", provider.url), ("replay", NOWHERE)):
+        one, other = generators(mode, url)
+        assert [await anext(one), await anext(other)] == ["you said a1", "you said b1"]
+        assert [await one.asend("2"), await other.asend("3")] == ["you said a2", "you said b3"]
+        assert await ask_later(url, "between") == "you said between"
+        assert await one.athrow(ValueError("4")) == "you said a4"
+        assert [item async for item in one] == []
+        assert await other.athrow(ValueError("5")) == "you said b5"
+        assert [item async for item in other] == []
+    with open_cassette(tmp_path / "b.cassette") as cassette:
+        assert len(list(cassette.tape())) == 4
+
+
+def test_blocks_may_end_in_another_order(tmp_path: Path, provider: Provider) -> None:
+    """What is asked then belongs to the one that is still entered."""
+    for mode, url in (("record", provider.url), ("replay", NOWHERE)):
+        first, second = (use_tape(tmp_path / f"{name}.cassette", mode=mode) for name in "ab")
+        first.__enter__()
+        ask(url, "first")
+        second.__enter__()
+        first.__exit__(None, None, None)
+        ask(url, "second")
+        second.__exit__(None, None, None)
+
+
+def test_a_thread_may_have_a_block_of_its_own(tmp_path: Path, provider: Provider) -> None:
+    """Before and after it, the thread belongs to the block that started it."""
+
+    def run(mode: str, url: str) -> None:
+        def inner() -> None:
+            ask(url, "before")
+            with use_tape(tmp_path / "inner.cassette", mode=mode):
+                ask(url, "inner")
+            ask(url, "after")
+
+        with use_tape(tmp_path / "outer.cassette", mode=mode):
+            assert together(inner) == [None]
+
+    run("record", provider.url)
+    run("replay", NOWHERE)
+    for name, count in (("inner", 1), ("outer", 2)):
+        with open_cassette(tmp_path / f"{name}.cassette") as cassette:
+            assert len(list(cassette.tape())) == count
+
+
+@pytest.mark.parametrize("what", ["call", "tool"])
+@pytest.mark.asyncio
+async def test_a_task_that_outlives_its_block_is_not_half_recorded(
+    what: str, tmp_path: Path, provider: Provider
+) -> None:
+    """The error names the call; nothing is published."""
+    begun, done = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def late(handler: BaseHTTPRequestHandler) -> None:
+        loop.call_soon_threadsafe(begun.set)
+        done.wait(60)
+        with suppress(OSError):
+            handler.send_error(500)
+
+    @tape_tool
+    async def tool() -> int:
+        begun.set()
+        await asyncio.to_thread(done.wait, 60)
+        return 1
+
+    provider.answers.append(late)
+    path = tmp_path / "run.cassette"
+    said = "tool tool was under way" if what == "tool" else "POST /v1/.* was under way"
+    with pytest.raises(RefusedError, match=said):
+        with use_tape(path, mode="record"):
+            task = asyncio.create_task(tool() if what == "tool" else ask_later(provider.url, "one"))
+            await begun.wait()
+    done.set()
+    await asyncio.gather(task, return_exceptions=True)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("client", [HTTPX, "aiohttp"])
+@pytest.mark.parametrize("where", ["head", "body"])
+@pytest.mark.asyncio
+async def test_an_answer_that_a_timeout_cut_is_cut_again(
+    where: str, client: str, tmp_path: Path, provider: Provider
+) -> None:
+    """At the same place: in replay the code waits until its timeout cancels it again."""
+    aiohttp, begun, done = pytest.importorskip("aiohttp"), threading.Event(), threading.Event()
+
+    def cut(handler: BaseHTTPRequestHandler) -> None:
+        if where == "body":
+            handler.send_response(200)
+            handler.send_header("content-length", "100")
+            handler.end_headers()
+            handler.wfile.write(b"abc")
+            handler.wfile.flush()
+        begun.set()
+        done.wait(60)
+
+    async def read(url: str, got: list[bytes]) -> None:
+        if client == "aiohttp":
+            async with aiohttp.ClientSession() as session:
+                async with session.post(url, json=question("one")) as response:
+                    async for data in response.content.iter_any():
+                        got += [data]
+        else:
+            async with httpx.AsyncClient(timeout=None) as session:
+                async with session.stream("POST", url, json=question("one")) as response:
+                    async for data in response.aiter_bytes():
+                        got += [data]
+
+    async def run(url: str) -> list[bytes]:
+        """Cancel the reader as a timeout does, when it waits."""
+        got: list[bytes] = []
+        task = asyncio.create_task(read(f"{url}/v1/chat/completions", got))
+        while not begun.is_set() or (where == "body" and not got and not task.done()):  # noqa: ASYNC110 - both sides count
+            await asyncio.sleep(0.001)
+        for _ in range(50):
+            await asyncio.sleep(0.001)
+        assert not task.done()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return got
+
+    provider.answers.append(cut)
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        first = await run(provider.url)
+    done.set()
+    with use_tape(tmp_path / "run.cassette"):
+        again = await run(NOWHERE)
+    assert first == again == ([b"abc"] if where == "body" else [])
 
 
 def test_a_call_after_the_block_is_refused(tmp_path: Path, provider: Provider) -> None:
@@ -1637,7 +1975,10 @@ def test_what_comes_behind_a_fault_is_not_compared(tmp_path: Path) -> None:
     with pytest.raises(DivergenceError), use_tape(path, fault="error@2") as tape:
         ask(NOWHERE, "another")
     assert tape.result.notes == ("error@2 was not met",)
-    for fault, text in (("eror", "is no fault"), ("login-screen", "a fault of the terminal")):
+    for fault, text in (
+        ("eror", "is not a known fault"),
+        ("login-screen", "a fault of the terminal"),
+    ):
         with pytest.raises(UsageError, match=text):
             use_tape(path, fault=fault)
     with pytest.raises(NotFoundError, match="tape:9"), use_tape(path, fault="error@9"):
@@ -1733,6 +2074,254 @@ def test_a_tool_is_served_and_does_not_run(tmp_path: Path) -> None:
     assert isinstance(other, ToolError)
     assert other.type == "CalledProcessError"
     assert ran == ["milk", "key", "own", "other"]
+
+
+class Colour(enum.Enum):
+    """A type of a program's own."""
+
+    RED = "red"
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """Another one."""
+
+    name: str
+    more: Any = None
+
+
+class Row(NamedTuple):
+    """Another one."""
+
+    number: int
+
+
+class Label(str):
+    """A text that is not only a text."""
+
+    __slots__ = ()
+
+
+class Array:
+    """As the arrays of numpy are."""
+
+    def tolist(self) -> list[int]:
+        """Its numbers."""
+        return [1, 2]
+
+
+def served(value: Any, declared: Any, path: Path) -> Any:
+    """What a served tool gives in replay that returned this value in the recording."""
+
+    def find() -> Any:
+        return value
+
+    if declared is not None:
+        find.__annotations__["return"] = declared
+    else:
+        find.__annotations__.clear()
+    tool = tape_tool(replay="serve")(find)
+    with use_tape(path, mode="record"):
+        assert tool() is value
+    with use_tape(path):
+        return tool()
+
+
+WHEN = dt.datetime(2026, 1, 2, 3, 4, tzinfo=dt.UTC)
+RETURNED = [
+    ({1: 2}, dict[int, int]),
+    ((1, "a"), tuple[int, str]),
+    ({"b", "a"}, set[str]),
+    ({Item("a"), Item("b")}, set[Item]),
+    (WHEN, dt.datetime),
+    (b"\x00", bytes),
+    (Decimal("1.50"), Decimal),
+    (Colour.RED, Colour),
+    (Item("a", [1]), Item),
+    ([Row(1)], list[Row]),
+    (Path("a"), Path),
+    ([Path("a")], list[Path]),
+    (Label("a"), Label),
+    (1j, complex),
+    (ipaddress.ip_address("::1"), ipaddress.IPv6Address),
+    (collections.Counter("aab"), collections.Counter),
+    ({"a": [1, 2.5, None, True]}, None),
+    ([1, 2.5], list[float]),
+    (None, None),
+]
+
+
+@pytest.mark.parametrize(
+    ("value", "declared"),
+    RETURNED,
+    ids=lambda one: "set" if isinstance(one, set) else repr(one)[:40],  # a set has no order
+)
+def test_a_served_result_equals_the_one_that_the_tool_returned(
+    value: Any, declared: Any, tmp_path: Path
+) -> None:
+    """In type and value, and in the order of its keys, if the tool declares what it returns."""
+    found = served(value, declared, tmp_path / "run.cassette")
+
+    assert found == value
+    assert repr(found) == repr(value) or isinstance(value, set)
+
+
+def test_a_served_result_may_be_one_of_several_models(tmp_path: Path) -> None:
+    """And lists of models."""
+    pydantic = pytest.importorskip("pydantic")
+    one = pydantic.create_model("One", a=int)
+    other = pydantic.create_model("Other", b=(tuple[int, ...], ...))
+
+    for value, declared in [
+        (one(a=1), one),
+        ([one(a=1)], list[one]),
+        (other(b=(1,)), one | other),
+        (collections.deque([1]), collections.deque[int]),
+    ]:
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.cassette"
+        assert served(value, declared, path) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "declared", "said"),
+    [
+        (float("nan"), float, "result is nan, which JSON does not have"),
+        ([1.0, float("inf")], None, "result[1] is inf"),
+        ({1: 2}, None, "with keys of type int"),
+        ({1: 2, "1": 3}, None, "with keys of type int, str"),
+        ({"a": [(1, 2)]}, None, "result['a'][0] is of type tuple, and replay would give list"),
+        ([(1, 2)], list, "result[0] is of type tuple"),
+        (WHEN, None, "result is of type datetime, and replay would give str"),
+        ({1}, None, "result is of type set"),
+        (b"a", None, "result is of type bytes"),
+        (Decimal(1), None, "result is of type Decimal"),
+        (Colour.RED, None, "result is of type Colour"),
+        (Item("a"), None, "result is of type Item, and replay would give dict"),
+        (Item("a", (1,)), Item, "result.more is of type tuple"),
+        (Row(1), None, "result is of type Row"),
+        (Path("a"), None, "result is of type PosixPath"),
+        (Label("a"), None, "result is of type Label"),
+        (Array(), None, "result is of type Array, and replay would give list"),
+        ((one for one in "ab"), None, "result is of type generator"),
+        ({"a": Item("b", object())}, None, "result['a'].more is of type object"),
+        ([2**64], None, "result[0] is of type int"),
+        ({(1, 2): 3}, dict[tuple[int, int], int], "result is of type dict"),
+    ],
+)
+def test_a_result_that_replay_would_change_is_refused_at_once(
+    value: Any, declared: Any, said: str, tmp_path: Path
+) -> None:
+    """The error names the tool and the part, and the block fails even if the code swallows it."""
+    path = tmp_path / "run.cassette"
+    with pytest.raises(UsageError, match="tool find ") as failed:
+        served(value, declared, path)
+    assert said in str(failed.value)
+    assert failed.value.hint
+    with pytest.raises(UsageError, match="tool find "), use_tape(path, mode="record"):
+        tool = tape_tool(replay="serve", name="find")(lambda: value)
+        if declared is None or declared is list:
+            with pytest.raises(UsageError):
+                tool()
+        else:
+            with suppress(UsageError):
+                tool()
+    assert not path.exists()
+
+
+def test_a_declared_type_that_python_cannot_resolve_is_named(tmp_path: Path) -> None:
+    """Annotations are texts in many programs, and local classes are unknown where they are read."""
+
+    @dataclasses.dataclass
+    class Local:
+        a: int
+
+    @tape_tool(replay="serve")
+    def find() -> Local:
+        return Local(1)
+
+    with pytest.raises(UsageError, match="'Local' is not defined"):
+        with use_tape(tmp_path / "run.cassette", mode="record"):
+            find()
+
+
+def test_a_tool_that_runs_again_may_return_what_json_changes(tmp_path: Path) -> None:
+    """And take it: paths, sets in any order, arrays, patterns, functions."""
+
+    @tape_tool
+    def find(*given: Any) -> Any:
+        return {one if isinstance(one, str) else str(one) for one in given[0]}, Array(), WHEN
+
+    def run(words: Sequence[str]) -> None:
+        find(set(words), Path("a/b"), re.compile("x"), Array(), len, Label("c"), {1: 2}, WHEN)
+
+    code = (
+        f"import sys; sys.path[:0] = {sys.path!r}\n"
+        "from tests.integration import test_in_process as tests\n"
+        "from ptycassette import tape_tool, use_tape\n"
+        "tool = tape_tool(name='find')(lambda given: set(given))\n"
+        f"with use_tape({str(tmp_path / 'other.cassette')!r}, mode='auto'): tool({{*'abcdefgh'}})\n"
+    )
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        run("abc")
+    with use_tape(tmp_path / "run.cassette"):
+        run("cba")
+    for seed in "123":  # sets of texts have another order in each process
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, check=True
+        )
+
+
+def test_arguments_without_a_form_are_named(tmp_path: Path) -> None:
+    """With the tool, and the part; the block fails even if the code swallows the error."""
+
+    @tape_tool
+    def find(given: Any) -> None:
+        pytest.fail(f"it ran with {given}")
+
+    with pytest.raises(
+        UsageError, match=r"tool find .* arguments\['given'\]\[1\] is of type object"
+    ):
+        with use_tape(tmp_path / "run.cassette", mode="record"), suppress(UsageError):
+            find([1, object()])
+    with use_tape(tmp_path / "run.cassette", mode="live"):  # nothing is recorded
+        with pytest.raises(pytest.fail.Exception, match="it ran"):
+            find(object())
+
+
+def test_a_tool_is_a_function_that_returns_a_value() -> None:
+    """A generator would be recorded before it has given anything."""
+
+    def items() -> Iterator[int]:
+        yield 1
+
+    with pytest.raises(UsageError, match="items is a generator"):
+        tape_tool(items)
+    with pytest.raises(UsageError, match="below @staticmethod"):
+        tape_tool(property(items))  # type: ignore[type-var]
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates(),
+    lambda one: (
+        st.lists(one, max_size=3)
+        | st.dictionaries(st.text(max_size=3) | st.integers(), one, max_size=3)
+        | st.tuples(one)
+        | st.sets(st.integers() | st.text(), max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@given(value=ANYTHING, declared=st.sampled_from([None, Any, list, dict, dict[int, Any], float]))
+@settings(max_examples=40, deadline=None)
+def test_any_result_is_served_as_it_was_or_refused(value: Any, declared: Any) -> None:
+    """Nothing in between."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            found = served(value, declared, Path(folder) / "run.cassette")
+        except UsageError:
+            return
+    assert (found, repr(found)) == (value, repr(value))
 
 
 @pytest.mark.parametrize(

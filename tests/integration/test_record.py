@@ -15,7 +15,7 @@ from ptycassette.cli import main
 from ptycassette.errors import PreflightError, RunFailedError
 from ptycassette.model.screen import Size
 from ptycassette.recording.io.finalising import left_journals
-from ptycassette.recording.io.options import RecordPlan, VersionQuestion
+from ptycassette.recording.io.options import RunSpec, VersionQuestion
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.system.files.state_dirs import journal_dir
 from tests.savers import wait_until_journaled
@@ -38,7 +38,7 @@ def test_a_requirement_that_fails_stops_the_recording(
     """With what it printed; nothing was started."""
     with (
         pytest.raises(PreflightError, match=said),
-        Recorder(["true"], tmp_path / "c", RecordPlan(require=[command])),
+        Recorder(["true"], tmp_path / "c", RunSpec(require=[command])),
     ):
         pass
 

@@ -56,7 +56,7 @@ def view(
         if len(traces) == 1:
             read_trace(Path(traces[0]))
     else:
-        _need_terminal("use `ptycassette info`, `frames` or `export` where there is none")
+        _need_terminal("without a terminal, use `ptycassette info`, `frames` or `export`")
         paths = [path] if other is None else [path, other]
         _check(paths, report, allow_unscrubbed=allow_unscrubbed)
     app = ViewerApp(
@@ -83,7 +83,7 @@ def watch(path: str, *, memory_mb: int = 300) -> int:
     Raises:
         UsageError: there is no terminal to show it in.
     """
-    _need_terminal("wait for the cassette where there is none")
+    _need_terminal("without a terminal, wait until the recording ends and read the cassette")
     app = ViewerApp(Path(path), live=True, memory=memory_mb * 1_000_000)
     status = app.run()
     return status or app.return_code or 0
@@ -125,17 +125,18 @@ def serve(
         traces: they name traces of tests, which the caller has found.
 
     Raises:
-        CassetteError: it cannot be opened, the extra ``[serve]`` is not installed, or the port
-            is not available.
+        CassetteError: it cannot be opened, or the port is not available.
+        UsageError: the extra ``[serve]`` is not installed.
     """
     try:
         from ptycassette_viewer.serve import (  # noqa: PLC0415 - an extra
             ViewerServer,
             app_command,
         )
-    except ImportError as exc:
-        raise CassetteError(
-            f"serving needs more: {exc}", hint="install it: pip install 'ptycassette[serve]'"
+    except ModuleNotFoundError as exc:
+        raise UsageError(
+            f"the viewer in a browser needs the package {exc.name!r}",
+            hint="pip install 'ptycassette[serve]'",
         ) from exc
     paths = [] if traces else takewhile(lambda word: not word.startswith("--"), arguments)
     _check(paths, None, allow_unscrubbed="--allow-unscrubbed" in arguments)

@@ -233,23 +233,10 @@ Results = Mapping[Trial, Ran]
 """The results of a batch; runs that the budget did not allow are left out."""
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of runs.
-
-    Attributes:
-        pooled: the unmodified run is the same wherever it is forked, because the tail answers
-            as recorded. Otherwise each step has its own.
-        checks: unmodified runs before anything else.
-        repeats: how often an intervention that changed the outcome is repeated.
-        runs: runs of each intervention if the run is random.
-        random: treat it as random without a check.
-    """
-
-    pooled: bool
-    checks: int = 3
-    repeats: int = 2
-    runs: int = 10
-    random: bool = False
+CHECKS = 3
+"""Unmodified runs before anything else."""
+_REPEATS = 2
+"""How often an intervention that changed the outcome is repeated."""
 
 
 class Experiment:
@@ -257,16 +244,27 @@ class Experiment:
 
     Args:
         cells: all cells, in order; at least one.
-        terms: the numbers of runs.
         recorded: the outcome of the recording.
+        pooled: the unmodified run is the same wherever it is forked, because the tail answers
+            as recorded. Otherwise each step has its own.
+        runs: runs of each intervention if the run is random.
+        random: treat it as random without a check.
 
     Attributes:
         random: whether the run is random, as far as is known.
     """
 
-    def __init__(self, cells: Sequence[Cell], terms: Terms, *, recorded: str) -> None:
-        self.cells, self.terms, self.recorded = cells, terms, recorded
-        self.random = terms.random
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        *,
+        recorded: str,
+        pooled: bool,
+        runs: int = 10,
+        random: bool = False,
+    ) -> None:
+        self.cells, self.recorded = cells, recorded
+        self.pooled, self.runs, self.random = pooled, runs, random
         self._runs: dict[tuple[ForkPlace, str], list[Ran]] = {}
 
     def of(self, cell: Cell) -> list[Ran]:
@@ -313,7 +311,7 @@ class Experiment:
         ]
 
     def _control(self, cell: Cell, number: int) -> Trial:
-        of = self.cells[0] if self.terms.pooled else cell
+        of = self.cells[0] if self.pooled else cell
         name = f"control-{of.control.kind}"
         return Trial(at=of.at, name=name, change=of.control, number=number)
 
@@ -324,8 +322,8 @@ def course(experiment: Experiment) -> Generator[Batch, Results, None]:
     Raises:
         DivergenceError: the unmodified run never counts, or always has another outcome.
     """
-    terms, cells = experiment.terms, experiment.cells
-    yield from _run(experiment, experiment.missing_controls(cells[:1], terms.checks))
+    cells = experiment.cells
+    yield from _run(experiment, experiment.missing_controls(cells[:1], CHECKS))
     _check_unmodified(experiment)
     experiment.random = experiment.random or not _repeats(experiment.checks())
     if not experiment.random:
@@ -333,12 +331,12 @@ def course(experiment: Experiment) -> Generator[Batch, Results, None]:
             experiment, [*experiment.missing_controls(cells, 1), *experiment.missing(cells, 1)]
         )
         again = experiment.flipped()
-        yield from _run(experiment, experiment.missing(again, 1 + terms.repeats))
+        yield from _run(experiment, experiment.missing(again, 1 + _REPEATS))
         experiment.random = any(len(_values(experiment.of(cell))) > 1 for cell in again)
     if experiment.random:
-        controls = terms.runs * (2 if terms.pooled else 1)
+        controls = experiment.runs * (2 if experiment.pooled else 1)
         yield from _run(experiment, experiment.missing_controls(cells, controls))
-        yield from _run(experiment, experiment.missing(cells, terms.runs))
+        yield from _run(experiment, experiment.missing(cells, experiment.runs))
 
 
 def _run(experiment: Experiment, batch: Batch) -> Generator[Batch, Results, None]:
@@ -378,7 +376,7 @@ def _check_unmodified(experiment: Experiment) -> None:
             (f"{UNDEFINED[one.undefined]}: {one.detail}" for one in ran if one.undefined), ""
         )
         raise DivergenceError(f"the unmodified run cannot be repeated: {why}", hint=_SEE)
-    is_fixed = experiment.terms.pooled and not experiment.terms.random and _repeats(ran)
+    is_fixed = experiment.pooled and not experiment.random and _repeats(ran)
     if is_fixed and experiment.recorded not in values:
         raise DivergenceError(
             f"the unmodified run has another outcome: {min(values)};"

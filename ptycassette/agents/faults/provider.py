@@ -16,14 +16,14 @@ from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.rerun.made_answers import MadeAnswers, PacedHit, made_hit
 from ptycassette.errors import UsageError
 from ptycassette.model.ports import Clock
-from ptycassette.model.records import NOT_JSON, decoded_json
+from ptycassette.model.records import decoded_json
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.tape import Chunk
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question
 from ptycassette.tape.providers.neutral import ToolPlace
 from ptycassette.tape.providers.openai_responses import OUTPUTS
-from ptycassette.tape.providers.questions import tool_results
+from ptycassette.tape.providers.questions import offered_tools, tool_results
 
 # Change a question for the provider: another model, other tool results. Pure.
 
@@ -232,7 +232,7 @@ class MalformedToolCall(ProviderFault):
     """A call of an offered tool, whose JSON arguments are cut off."""
 
     name = "malformed-tool-call"
-    what = "a call whose arguments are no JSON"
+    what = "a call whose arguments are not JSON"
 
     def check(self, question: Question, clock: Clock) -> None:
         self.answer(question, made_hit(question, 200, (), ()), clock)
@@ -327,9 +327,5 @@ def _made(reply: dict[str, Any], question: Question, clock: Clock) -> Hit:
 
 def _offered(question: Question) -> str:
     """The name of the first tool that a request offers."""
-    try:
-        tools = msgspec.json.decode(question.body)["tools"]
-        first = tools[0]
-        return str(first.get("name") or first["function"]["name"])
-    except (*NOT_JSON, KeyError, IndexError, TypeError, AttributeError):
-        return "tool"
+    first = next(offered_tools(decoded_json(question.body)), {})
+    return str(first.get("name") or "tool")

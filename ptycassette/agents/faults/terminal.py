@@ -8,13 +8,13 @@ stand-in (``replaying.standin``) carries out its actions.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import ClassVar
 
 import msgspec
 
 from ptycassette.agents.faults.fault import MOST_S, Fault, FaultSpec, Scene
+from ptycassette.keys.reader import read_keys
 from ptycassette.model.records import Event, ExitStatus, painted_bytes
 from ptycassette.model.screen import Size
 from ptycassette.terminal.emulator import PyteEmulator
@@ -157,10 +157,7 @@ def exited(code: int) -> ExitStatus:
 # Faults that show a screen of their own, or take input: dialogs, a spinner, lost keys.
 
 
-_ENTER = re.compile(rb"(\x1b\[200~.*?(?:\x1b\[201~|\Z))|[\r\n]", re.DOTALL)
-"""Enter, except within a paste."""
-_SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|O[@-~])")
-_QUITS = (b"\x03", b"\x1b")
+_QUITS = ("ctrl-c", "escape")
 _RENDERS = 5
 _RENDER_S = 0.1
 _BURST_US = 120_000
@@ -185,9 +182,14 @@ _QUOTA = (
 )
 
 
-def _enter(data: bytes) -> int:
-    """The offset of the first Enter; -1 without one."""
-    return next((found.start() for found in _ENTER.finditer(data) if found[1] is None), -1)
+def _at_enter(data: bytes) -> tuple[bytes, bytes] | None:
+    """The bytes before and behind the first Enter; None without one. A paste has no Enter."""
+    before = b""
+    for key in read_keys(data):
+        if key.name == "enter":
+            return before, data[len(before) + len(key.raw) :]
+        before += key.raw
+    return None
 
 
 def _screen(text: str) -> bytes:
@@ -227,7 +229,7 @@ class EnterDropped(TerminalFault):
 
 
 def _without_enter(data: bytes) -> bytes:
-    return _ENTER.sub(lambda found: found[1] or b"", data)
+    return b"".join(key.raw for key in read_keys(data) if key.name != "enter")
 
 
 class PasteEnterRace(TerminalFault):
@@ -247,13 +249,11 @@ class PasteEnterRace(TerminalFault):
     def typed(self, data: bytes, now_us: int) -> Typed:
         if self.at not in {0, self.exchange + 1}:
             return Typed(data)
-        at = _enter(data)
-        text = _SEQUENCE.sub(b"", data if at < 0 else data[:at])
-        if text or (at < 0 and b"\x1b[200~" in data):
+        sent = _at_enter(data)
+        keys = read_keys(data if sent is None else sent[0])
+        if any(key.kind in {"text", "paste"} or len(key.raw) == 1 for key in keys):
             self._text_us = now_us
-        if at < 0:
-            return Typed(data)
-        if self._text_us is None:
+        if sent is None or self._text_us is None:
             return Typed(data)
         self.met = True
         if now_us - self._text_us > _BURST_US:
@@ -289,8 +289,8 @@ class _StartScreen(TerminalFault):
 
     needs_keys = True
     text: str
-    ends: bytes = b"".join(_QUITS)
-    goes_on: bytes = b""
+    ends: tuple[str, ...] = _QUITS
+    goes_on: tuple[str, ...] = ()
     failed: str = ""
 
     def default_place(self) -> int:
@@ -303,22 +303,24 @@ class _StartScreen(TerminalFault):
     def typed(self, data: bytes, now_us: int) -> Typed:
         if not self.holds:
             return Typed(data)
-        keys = _SEQUENCE.sub(b"", data)
-        for at, key in enumerate(keys):
-            if key in self.ends:
-                return Typed(acts=(End(exited(1)),))
-            if key in self.goes_on:
-                self.holds = False
-                return Typed(keys[at + 1 :], (Show(_FRESH),))
-        return Typed(acts=(Show(_screen(self.failed + self.text)),) if _enter(keys) >= 0 else ())
+        at = 0
+        for key in read_keys(data):
+            at += len(key.raw)
+            for pressed in (key.name,) if key.name else key.text:
+                if pressed in self.ends:
+                    return Typed(acts=(End(exited(1)),))
+                if pressed in self.goes_on:
+                    self.holds = False
+                    return Typed(data[at:], (Show(_FRESH),))
+        return Typed(acts=(Show(_screen(self.failed + self.text)),) if _at_enter(data) else ())
 
 
 class TrustScreen(_StartScreen):
     name = "trust-screen"
     what = "at the start it asks whether the folder is trusted: Enter, y or 1 goes on"
     text = _TRUST
-    ends = b"2n\x03\x1b"
-    goes_on = b"\r\n1yY"
+    ends = ("2", "n", *_QUITS)
+    goes_on = ("enter", "1", "y", "Y")
 
 
 class LoginScreen(_StartScreen):
@@ -353,29 +355,31 @@ class QuotaScreen(TerminalFault):
         if self.met or self.exchange != self.at - 1:
             return Typed(data)
         self._typed += data
-        at = _enter(data)
-        if at < 0:
+        sent = _at_enter(data)
+        if sent is None:
             return Typed(data)
         self.met = self.holds = True
-        self._typed = self._typed[: _enter(self._typed)]
-        return Typed(data[:at], (Show(_screen(_QUOTA)),))
+        self._typed, _ = _at_enter(self._typed) or sent
+        return Typed(sent[0], (Show(_screen(_QUOTA)),))
 
     def _back(self, data: bytes) -> Typed:
-        at = _enter(data)
-        if at < 0:
-            return Typed(acts=(End(exited(1)),) if data in _QUITS else ())
+        sent = _at_enter(data)
+        if sent is None:
+            keys = read_keys(data)
+            quits = len(keys) == 1 and keys[0].name in _QUITS
+            return Typed(acts=(End(exited(1)),) if quits else ())
         self.holds = False
         self._again = b""
-        more = self._asked_again(data[at + 1 :]) if data[at + 1 :] else Typed()
+        more = self._asked_again(sent[1]) if sent[1] else Typed()
         return Typed(more.passed, (Show(self.repaint()), *more.acts))
 
     def _asked_again(self, data: bytes) -> Typed:
         self._again = (self._again or b"") + data
-        at = _enter(self._again)
-        if at < 0:
+        sent = _at_enter(self._again)
+        if sent is None:
             return Typed()
         again, self._again = self._again, None
-        return Typed(again[at:] if again[:at] in {b"", self._typed} else again)
+        return Typed(again[len(sent[0]) :] if sent[0] in {b"", self._typed} else again)
 
 
 class EndlessSpinner(TerminalFault):
@@ -399,8 +403,8 @@ class EndlessSpinner(TerminalFault):
     def typed(self, data: bytes, now_us: int) -> Typed:
         if not self.holds:
             return Typed(data)
-        keys = _SEQUENCE.sub(b"", data)
-        return Typed(acts=(End(exited(130)),) if any(key in keys for key in _QUITS) else ())
+        quits = any(key.name in _QUITS for key in read_keys(data))
+        return Typed(acts=(End(exited(130)),) if quits else ())
 
 
 SCREEN_FAULTS: tuple[type[TerminalFault], ...] = (
@@ -498,7 +502,7 @@ class Garbage(TerminalFault):
     """Drawn at the cursor, and erased again. All sequences in it are complete."""
 
     name = "garbage-bytes"
-    what = "bytes that are no UTF-8, and unknown sequences, come before an answer"
+    what = "bytes that are not UTF-8, and unknown sequences, come before an answer"
 
     def output(self, event: Event) -> Iterator[Act]:
         if self.exchange == self.at and not self.met and not self._within_sequence():

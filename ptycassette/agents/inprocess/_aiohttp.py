@@ -16,9 +16,12 @@ import inspect
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from ptycassette.agents.inprocess.active import Patch, below, client_tape, unknown_client
 from ptycassette.agents.inprocess.calls import (
+    CANCELLED,
     MISS_HEADERS,
     MISS_STATUS,
     AnswerBody,
@@ -26,6 +29,7 @@ from ptycassette.agents.inprocess.calls import (
     CallLog,
     broken_answer,
     failure_of,
+    is_held,
     miss_body,
     served_headers,
 )
@@ -40,6 +44,8 @@ _MIDDLEWARES = "middlewares"
 _READS = ("read", "readany", "readchunk", "readexactly", "readline", "readuntil")
 _HELD_S = 60.0
 """How long an answer that the recorded client did not wait for is held back."""
+_HOLD = b""
+"""In place of a piece: the recorded client was cancelled here, so the answer is held back."""
 
 
 def patches_of(module: ModuleType) -> Iterator[Patch]:
@@ -56,10 +62,15 @@ def patches_of(module: ModuleType) -> Iterator[Patch]:
 
         def refuse(original: Callable[..., Any]) -> Callable[..., Any]:
             async def refused(self: Any, *args: Any, **more: Any) -> Any:
-                uses_proxy = (
-                    self.trust_env or more.get("proxy") or getattr(self, "_default_proxy", None)
-                )
-                if client_tape() is None or uses_proxy:
+                tape = client_tape()
+                proxies = [more.get("proxy"), getattr(self, "_default_proxy", None)]
+                if self.trust_env:
+                    proxies += getproxies().values()
+                if tape is None or any(
+                    tape.is_own_proxy(urlsplit(str(one)).netloc.rpartition("@")[2])
+                    for one in proxies
+                    if one
+                ):
                     return await original(self, *args, **more)
                 raise unknown_client(kind, "aiohttp 3.12")
 
@@ -186,6 +197,8 @@ class _Middleware:
                 raise self._module.SocketTimeoutError("the answer stopped, on purpose")
             if data:
                 yield data
+        if is_held(answer):
+            yield _HOLD
         if answer.entry.outcome != "complete":
             raise self._broken(answer, tape, request, in_body=True)
 
@@ -249,6 +262,9 @@ def _noted_content(module: Any) -> Callable[..., Any]:
                 self._check()
                 try:
                     got = await read(*args, **more)
+                except asyncio.CancelledError:
+                    self._body.end("client-gone", CANCELLED)
+                    raise
                 except Exception as exc:
                     self._body.end(*failure_of(exc))
                     raise
@@ -312,6 +328,9 @@ def _served_content(module: Any) -> Callable[..., Any]:
             del func_name
             self._check()
             piece = next(self._pieces, None)
+            if piece == _HOLD:
+                await asyncio.sleep(_HELD_S)
+                piece = next(self._pieces, None)
             if piece is None:
                 self.feed_eof()
                 return

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import ModuleType
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptycassette.agents.inprocess.active import Patch, below, client_tape
 from ptycassette.agents.inprocess.calls import (
+    CANCELLED,
     MISS_HEADERS,
     MISS_STATUS,
     AnswerBody,
@@ -27,6 +29,7 @@ from ptycassette.agents.inprocess.calls import (
     Headers,
     broken_answer,
     failure_of,
+    is_held,
     miss_body,
     served_headers,
 )
@@ -196,6 +199,7 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
             asked = _asked(request, request.read())
             served = self._tape.ask(asked)
             if not isinstance(served, CallLog):
+                _note_respx(self._tape)
                 return answers.sync(served, self._tape, request, asked)
             number = served.ask(asked)
             try:
@@ -222,6 +226,7 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
             else:
                 served = self._tape.ask(asked)
             if not isinstance(served, CallLog):
+                _note_respx(self._tape)
                 return await answers.asynchronous(served, self._tape, request, asked)
             number = served.ask(asked)
             try:
@@ -238,6 +243,17 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
             return response
 
     return TapeTransport, AsyncTapeTransport
+
+
+def _note_respx(tape: OpenTape) -> None:
+    """Note that a mock of respx, which replaces connections, is not asked in replay."""
+    mocks = getattr(sys.modules.get("respx"), "mocks", None)
+    mockers = getattr(getattr(mocks, "Mocker", None), "registry", {})
+    if any(getattr(one, "routers", ()) for one in mockers.values()):
+        tape.note(
+            "a mock of respx is active, and is not asked: replay answers from the cassette"
+            " (set its assert_all_called to False, or leave it out)"
+        )
 
 
 # -- what is sent -------------------------------------------------------------------------
@@ -311,8 +327,13 @@ class _Answers:
                         self._body.data(data)
                         yield data
                         self._check()
+                except GeneratorExit:
+                    raise  # the client reads no further
                 except Exception as exc:
                     self._body.end(*failure_of(exc))
+                    raise
+                except BaseException:
+                    self._body.end("client-gone", CANCELLED)
                     raise
                 self._body.end("complete")
 
@@ -331,6 +352,10 @@ class _Answers:
                 self._hit, self._broken, self._late, self._check = hit, broken, late, check
 
             def __iter__(self) -> Iterator[bytes]:
+                yield from self._pieces()
+                self._end()
+
+            def _pieces(self) -> Iterator[bytes]:
                 delays_s = getattr(self._hit, "delays_s", ())  # of a fault
                 self._check()
                 for number, (_, data) in enumerate(self._hit.pieces):
@@ -339,12 +364,19 @@ class _Answers:
                     if data:
                         yield data
                         self._check()
+
+            def _end(self) -> None:
                 if self._hit.entry.outcome != "complete":
                     raise self._broken()
 
             async def __aiter__(self) -> AsyncIterator[bytes]:
-                for data in self:
+                for data in self._pieces():
                     yield data
+                if is_held(self._hit):
+                    import anyio  # httpx needs it anyway  # noqa: PLC0415
+
+                    await anyio.sleep(_HELD_S)
+                self._end()
 
         self.recorded, self.recorded_async = RecordedStream, RecordedAsyncStream
         self._served = ServedStream

@@ -14,6 +14,7 @@ import builtins
 import http.client
 import inspect
 import io
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -41,14 +42,20 @@ _SEND = "_make_request"
 _READS = ("_error_catcher", "_fp_read", "_handle_chunk")
 """Every piece of a body passes one of the last two, and every error passes the first."""
 _PORTS = {"http": 80, "https": 443}
+_SENDING = threading.local()
+"""``reached`` is whether the request that this thread sends came to urllib3."""
 
 
 def patches_of(module: ModuleType) -> Iterator[Patch]:
-    """The patches for urllib3; empty while it is still being imported.
+    """The patches for urllib3 and requests; empty while the package is still being imported.
 
     An unsupported version may only send through ``tape.environment``.
     """
     kind: Any = module
+    if kind.__name__ == "requests":
+        if hasattr(kind, "Session"):
+            yield kind.Session, "send", _sent
+        return
     pool: Any = getattr(kind, "HTTPConnectionPool", None)
     send, raw = getattr(pool, _SEND, None), getattr(kind, "HTTPResponse", None)
     if send is None:
@@ -78,6 +85,7 @@ def patches_of(module: ModuleType) -> Iterator[Patch]:
             retries: Any = None, **more: Any,
         ) -> Any:  # fmt: skip
             tape = client_tape()
+            _SENDING.reached = True
             if tape is None or (self.proxy is not None and tape.is_own_proxy(self.proxy.netloc)):
                 return original(self, conn, method, url, body, headers, retries, **more)
             body = _bytes_of(body)
@@ -119,6 +127,30 @@ def patches_of(module: ModuleType) -> Iterator[Patch]:
         return sleep
 
     yield kind.Retry, "sleep", patch_sleep
+
+
+def _sent(send: Callable[..., Any]) -> Callable[..., Any]:
+    """Notice a request of requests that another adapter answers, such as a mock."""
+
+    def sent(self: Any, request: Any, **more: Any) -> Any:
+        tape = client_tape()
+        if tape is None:
+            return send(self, request, **more)
+        before, _SENDING.reached = getattr(_SENDING, "reached", False), False
+        try:
+            response = send(self, request, **more)
+            if not _SENDING.reached:
+                adapter = self.get_adapter(url=request.url)
+                tape.note(
+                    f"{type(adapter).send.__module__.partition('.')[0]} answered a request of"
+                    f" requests ({request.method}) in place of urllib3, so the call did not reach"
+                    " the tape"
+                )
+        finally:
+            _SENDING.reached = before
+        return response
+
+    return sent
 
 
 # -- what is sent -------------------------------------------------------------------------

@@ -32,11 +32,19 @@ from ptycassette.tape.routing import MADE_UP_KEY, known_providers
 if TYPE_CHECKING:
     from ptycassette.agents.inprocess.using_tape import OpenTape
 
-_ACTIVE: ContextVar[OpenTape | None] = ContextVar("ptycassette-tape", default=None)
+_ACTIVE: ContextVar[tuple[OpenTape | None, ...]] = ContextVar("ptycassette-tape", default=())
+"""The tapes of the entered blocks, the innermost last; None hides the ones before it."""
 _BELOW: ContextVar[bool] = ContextVar("ptycassette-below", default=False)
-_CLIENTS = {"httpx": "_httpx", "httpx2": "_httpx", "urllib3": "_urllib3", "aiohttp": "_aiohttp"}
+_CLIENTS = {
+    "httpx": "_httpx",
+    "httpx2": "_httpx",
+    "urllib3": "_urllib3",
+    "requests": "_urllib3",
+    "aiohttp": "_aiohttp",
+}
 """The packages whose clients are patched (at once if loaded, else after their import), and the
-modules with the patches. requests and botocore send through urllib3."""
+modules with the patches. requests and botocore send through urllib3; requests is patched to notice
+what does not."""
 
 Patch = tuple[type, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
 
@@ -83,13 +91,14 @@ def current_owner() -> Any:
 
 
 def active_tape() -> OpenTape | None:
-    """The tape of the block in which the caller runs; None outside of any block."""
-    return _ACTIVE.get()
+    """The tape of the innermost block in which the caller runs; None outside of any block."""
+    entered = _ACTIVE.get()
+    return entered[-1] if entered else None
 
 
 def client_tape() -> OpenTape | None:
     """The tape that records or answers the client that is sending now."""
-    tape = _ACTIVE.get()
+    tape = active_tape()
     return None if tape is None or tape.passes or _BELOW.get() else tape
 
 
@@ -118,18 +127,33 @@ def activated(tape: OpenTape | None) -> Iterator[None]:
 
     A thread that outlives its block stays patched, so that its later calls are refused.
     """
-    before = _ACTIVE.get()
     _PATCHES.enter()
-    _ACTIVE.set(tape)
+    _ACTIVE.set((*_ACTIVE.get(), tape))
     try:
         yield
     finally:
-        _ACTIVE.set(before)  # not reset(): a fixture may leave in another context
+        # Not reset(): a fixture may leave in another context, and blocks in another order.
+        entered = list(_ACTIVE.get())
+        for at in reversed(range(len(entered))):
+            if entered[at] is tape:
+                del entered[at]
+                break
+        _ACTIVE.set(tuple(entered))
         _PATCHES.leave()
 
 
+@contextmanager
+def resumed(tape: OpenTape) -> Iterator[None]:
+    """While entered, ``tape`` is the innermost, also if another block was entered meanwhile."""
+    if active_tape() is tape:
+        yield
+        return
+    with activated(tape):
+        yield
+
+
 def _is_offline() -> bool:
-    tape = _ACTIVE.get()
+    tape = active_tape()
     return tape is not None and (tape.is_offline or network_disabled())
 
 
@@ -323,7 +347,7 @@ def _started(start: Callable[..., None]) -> Callable[..., None]:
     """Let a thread belong to the block that starts it."""
 
     def started(self: threading.Thread) -> None:
-        tape = _ACTIVE.get()
+        tape = active_tape()
         if tape is not None:
             run, entered = self.run, tape.forked(self)
 
@@ -342,7 +366,7 @@ def _made_task(create_task: Callable[..., Any]) -> Callable[..., Any]:
     """Give a task the context of the block; a recording notes when the task began."""
 
     def made_task(self: Any, *args: Any, **more: Any) -> Any:
-        task, tape = create_task(self, *args, **more), _ACTIVE.get()
+        task, tape = create_task(self, *args, **more), active_tape()
         if tape is not None:
             tape.forked(task)
         return task
@@ -356,7 +380,7 @@ def _submitted(submit: Callable[..., Any]) -> Callable[..., Any]:
     def submitted(
         self: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Any:
-        tape, work = _ACTIVE.get(), Work()
+        tape, work = active_tape(), Work()
         entered = None if tape is None else tape.forked(work)
 
         def in_block(*given: Any, **named: Any) -> Any:

@@ -13,11 +13,14 @@ import os
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from math import inf
+from pathlib import PurePath
+from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -26,8 +29,8 @@ from ptycassette.agents.inprocess.active import MOST_KEYS, Work, current_owner, 
 from ptycassette.agents.rerun.report import TapeDesk
 from ptycassette.cassette.io.reader import Cassette
 from ptycassette.cassette.io.tape import RecordedExchange
-from ptycassette.cassette.secret_digests import LEAST_BITS, digest_of, guessing_bits
 from ptycassette.cassette.tape_lines import tape_facts
+from ptycassette.cassette.timeline.match import LEAST_BITS, digest_of, guessing_bits
 from ptycassette.errors import CassetteError, TapeError, UsageError
 from ptycassette.model.records import (
     NOT_JSON,
@@ -67,6 +70,7 @@ from ptycassette.tape.items import (
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import MOST_DIGESTS, Question
+from ptycassette.tape.providers.sse import LAST_LINE
 from ptycassette.tape.routing import host_and_port, key_variables, known_providers
 from ptycassette.tape.unpacking import unpacked_body
 
@@ -90,8 +94,8 @@ _RETRIED = frozenset({408, 409, 429, *range(500, 600)})
 """The statuses after which SDKs of OpenAI and Anthropic ask again."""
 _LONGEST_RETRY_S = 120.0
 """OpenAI's SDK does not ask again if it would have to wait longer (``MAX_RETRY_AFTER_DELAY``)."""
-_DONE = b"data: [DONE]"
-"""The last event of OpenAI's streams: its SDK reads no further, though the body has an end."""
+CANCELLED = "cancelled"
+"""The detail of an answer whose reader was cancelled, by a timeout for example."""
 _UNREACHABLE = ("Connect", "ClientConnector", "NameResolution", "NewConnection")
 """Prefixes of exceptions that httpx, aiohttp and urllib3 raise before a request is sent."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -162,30 +166,122 @@ def outcome_of(name: str, result: Any = None, error: BaseException | None = None
             message=storable_text(str(error)),
             args=tuple(storable(list(error.args))) if plain else (),
         )
-    return ToolOutcome(output=as_json(result, f"the result of tool {name}"))
+    return ToolOutcome(output=as_json(result, f"the result of tool {name}", root="result"))
 
 
-def as_json(value: Any, what: str) -> Any:
-    """Convert a value to JSON's types. Dataclasses, structs and pydantic models become objects.
+def as_json(value: Any, what: str, *, root: str) -> Any:
+    """Convert a value to JSON's types, the same ones in each run.
+
+    Dataclasses, structs and pydantic models become objects. Sets are sorted. Paths, times,
+    patterns, functions and types become text, and arrays become lists.
+
+    Args:
+        value: the value.
+        what: a name for messages.
+        root: the name of the value in the place of one of its parts: ``result['a'][0]``.
 
     Raises:
-        UsageError: it has no form in JSON.
+        UsageError: it has no form in JSON. The message names the part of the value.
     """
     try:
-        built = msgspec.to_builtins(value, enc_hook=_dumped, str_keys=True)
-        return storable(msgspec.json.decode(msgspec.json.encode(built)))
-    except (*NOT_JSON, TypeError) as exc:
+        return _json_form(value)
+    except _NO_FORM as exc:
+        place, kind, reason = _without_form(value, exc)
         raise UsageError(
-            f"{what} cannot be recorded: {exc}",
-            hint="return what JSON can hold: text, numbers, lists, dicts, dataclasses or models",
+            f"{what} cannot be recorded: {root}{place} is of type {kind}: {reason}",
+            hint="use text, numbers, lists, dicts, dataclasses or models, or record the call with"
+            " tool_call(name, arguments) and only what matters",
         ) from exc
 
 
-def _dumped(value: Any) -> Any:
-    dump = getattr(value, "model_dump", None)  # pydantic
-    if callable(dump):
-        return dump(mode="json")
-    raise TypeError(f"{type(value).__qualname__} is no JSON value")
+_NO_FORM = (*NOT_JSON, TypeError, OverflowError)
+
+
+def _json_form(value: Any) -> Any:
+    built = _builtins(value)
+    msgspec.msgpack.encode(built)  # a cassette has integers of 64 bits
+    return storable(msgspec.json.decode(msgspec.json.encode(built)))
+
+
+def _builtins(value: Any) -> Any:
+    built = msgspec.to_builtins(value, enc_hook=_encoded, str_keys=True)
+    try:
+        ordered = msgspec.to_builtins(
+            value, enc_hook=_encoded, str_keys=True, order="deterministic"
+        )
+    except TypeError:  # a set of different types has no order
+        return built
+    return _in_order_of(built, ordered)
+
+
+def _in_order_of(given: Any, ordered: Any) -> Any:
+    """``ordered``, in which sets and objects are sorted, with the objects ordered as given."""
+    match given, ordered:
+        case dict(), dict() if given.keys() == ordered.keys():
+            return {name: _in_order_of(one, ordered[name]) for name, one in given.items()}
+        case ((list() | tuple()), (list() | tuple())):
+            return list(map(_in_order_of, given, ordered))
+    return ordered
+
+
+_TEXT_MODULES = frozenset({"fractions", "ipaddress", "zoneinfo"})
+
+
+def is_text_type(kind: type) -> bool:
+    """Whether the text of a value of this type makes an equal value again."""
+    return issubclass(kind, PurePath | complex) or kind.__module__ in _TEXT_MODULES
+
+
+_FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (str, str.__str__),  # of subclasses; msgspec knows the builtin types
+    (int, int.__int__),
+    (float, float.__float__),
+    (bytes, bytes),
+    (re.Pattern, lambda one: one.pattern),
+    (type | FunctionType | BuiltinFunctionType, lambda one: f"{one.__module__}.{one.__qualname__}"),
+    (Mapping, dict),
+    (AbstractSet | Sequence, list),
+)
+
+
+def _encoded(value: Any) -> Any:
+    """A value of a type that msgspec does not know, in types that it knows."""
+    for name, arguments in (("model_dump", {"mode": "json"}), ("tolist", {})):  # pydantic, arrays
+        method = getattr(value, name, None)
+        if callable(method) and not isinstance(value, type):
+            return method(**arguments)
+    if is_text_type(type(value)):
+        return str(value)
+    for kinds, form in _FORMS:
+        if isinstance(value, kinds):
+            return form(value)
+    raise TypeError("it has no form in JSON")
+
+
+def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
+    """The parts of a container or an object with fields, each with its place (``[0]``, ``.a``)."""
+    fields = getattr(type(value), "__dataclass_fields__", None) or getattr(
+        value, "__struct_fields__", None
+    )
+    if fields is None and callable(getattr(value, "model_dump", None)):
+        fields = vars(value)
+    if fields is not None:
+        yield from ((f".{name}", getattr(value, name, None)) for name in fields)
+    elif isinstance(value, Mapping):
+        yield from ((f"[{name!r}]", one) for name, one in value.items())
+    elif isinstance(value, list | tuple):
+        yield from ((f"[{number}]", one) for number, one in enumerate(value))
+
+
+def _without_form(value: Any, error: Exception) -> tuple[str, str, Exception]:
+    """The place of the first part that has no form in JSON, its type, and the reason."""
+    for place, part in () if isinstance(error, RecursionError) else parts_of(value):
+        try:
+            _json_form(part)
+        except _NO_FORM as exc:
+            rest, kind, reason = _without_form(part, exc)
+            return place + rest, kind, reason
+    return "", type(value).__qualname__, error
 
 
 def miss_body(miss: Miss) -> bytes:
@@ -369,6 +465,7 @@ class CallLog:
         order: the order of calls.
         draws: draws from the machine; each is noted before the code gets it.
         origin_us: the moment of the monotonic clock at which times are 0.
+        refused: the error of the first call that cannot be recorded.
     """
 
     def __init__(self) -> None:
@@ -382,6 +479,18 @@ class CallLog:
         self.origin_us = round(self._origin_s * 1_000_000)
         self._exchanges = self._tools = 0
         self.order = CallOrder()
+        self.refused: UsageError | None = None
+        self._waiting: dict[int | str, str] = {}
+
+    @property
+    def waiting(self) -> list[str]:
+        """The calls without an answer or a result."""
+        with self._lock:
+            return list(self._waiting.values())
+
+    def refuse(self, error: UsageError) -> None:
+        """Note a call that cannot be recorded, because the code may swallow its error."""
+        self.refused = self.refused or error
 
     def headers(self) -> Iterator[tuple[str, str]]:
         """The headers of all requests."""
@@ -410,6 +519,7 @@ class CallLog:
             number = self._exchanges = self._exchanges + 1
             t_us = self.t_us
             self.order.begin(str(number))
+            self._waiting[number] = visible(f"{asked.method} {asked.target}", limit=100)
             self.items.append(
                 RequestBegun(
                     t_us=t_us,
@@ -430,6 +540,7 @@ class CallLog:
     def begin_answer(self, number: int, status: int, reason: str, headers: Headers) -> None:
         """Note the head of an answer."""
         with self._lock:
+            self._waiting.pop(number, None)
             self.items.append(
                 AnswerBegun(
                     t_us=self.t_us, exchange=number, status=status, reason=reason, headers=headers
@@ -447,6 +558,7 @@ class CallLog:
             self.items.append(
                 ExchangeEnded(t_us=self.t_us, exchange=number, outcome=outcome, detail=detail)
             )
+            self._waiting.pop(number, None)
             self.order.end(str(number))
 
     def add_items(self, items: list[TapeItem]) -> None:
@@ -470,6 +582,7 @@ class CallLog:
             self._tools += 1
             call_id, t_us = f"run-{self._tools}", self.t_us
             self.order.begin(call_id)
+            self._waiting[call_id] = f"tool {visible(name, limit=100)}"
             call = {"type": "tool-call", "call_id": call_id, "name": name, "arguments": arguments}
             self.notes.append(Noted(t_us, call))
             return call_id, t_us
@@ -489,6 +602,7 @@ class CallLog:
             else:
                 said["output"] = outcome.output
             self.notes.append(Noted(t_us, {**said, "duration_ms": (t_us - begun_us) // 1000}))
+            self._waiting.pop(call_id, None)
             self.order.end(call_id)
 
     def note(self, payload: Any) -> None:
@@ -526,7 +640,7 @@ class AnswerBody:
         if not data or self._ended:
             return
         self._log.data(self._number, data)
-        self._tail = (self._tail + data)[-len(_DONE) - 4 :]
+        self._tail = (self._tail + data)[-len(LAST_LINE) - 4 :]
         if self._left is not None:
             self._left -= len(data)
 
@@ -538,7 +652,7 @@ class AnswerBody:
 
     def closed(self) -> None:
         """Note that the client reads no further; the answer may still be complete."""
-        whole = self._left == 0 or self._tail.rstrip().endswith(_DONE)
+        whole = self._left == 0 or self._tail.rstrip().endswith(LAST_LINE)
         self.end("complete" if whole else "client-gone")
 
 
@@ -1107,6 +1221,11 @@ def _demanded_s(headers: Mapping[str, str]) -> float:
         return inf if "retry-after" in headers else 0.0
     except (TypeError, ValueError, OverflowError):  # it is no date, so SDKs ignore it
         return 0.0
+
+
+def is_held(answer: Hit) -> bool:
+    """Whether the client waits behind the recorded pieces, until it is cancelled again."""
+    return answer.entry.outcome == "client-gone" and answer.entry.detail == CANCELLED
 
 
 def broken_answer(answer: Hit) -> tuple[str, str]:

@@ -54,7 +54,7 @@ from ptycassette.model.visible_text import printable, visible
 from ptycassette.replaying.io.faults import FAULT_VARIABLE
 from ptycassette.replaying.io.modes import MODE_VARIABLE
 from ptycassette.system.files.locks import temporary_folder
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 from ptycassette.system.interpreter import python_command
 from ptycassette.system.network import guarded_command
 
@@ -81,8 +81,8 @@ def fork_command(cassette: Cassette, target: Path, options: ForkOptions) -> Fork
     Args:
         cassette: the parent.
         target: the child, a new directory.
-        options: the options; ``run.argv`` is the command, ``run.cwd`` its folder, ``run.copied`` a
-            folder to copy for it, ``run.patience_s`` its time limit beyond twice the recorded time.
+        options: the options; ``argv`` is the command, ``cwd`` its folder, ``copied`` a
+            folder to copy for it, ``patience_s`` its time limit beyond twice the recorded time.
 
     Raises:
         UsageError: no command was given, or the change cannot apply there.
@@ -92,7 +92,7 @@ def fork_command(cassette: Cassette, target: Path, options: ForkOptions) -> Fork
         SpawnError: the command cannot be started.
         WaitTimeoutError: it did not end in time, and has written no child.
     """
-    if not options.run.argv:
+    if not options.argv:
         raise UsageError(_NEEDS_A_COMMAND[0], hint=_NEEDS_A_COMMAND[1])
     if options.inputs is not None:
         raise UsageError("code has no terminal, so nothing can be typed")
@@ -111,7 +111,7 @@ def fork_command(cassette: Cassette, target: Path, options: ForkOptions) -> Fork
             result=str(folder / "result"),
         )
         (folder / "order").write_bytes(msgspec.json.encode(order))
-        limit_s = options.run.patience_s + 2 * moment_us(cassette.final) / 1e6
+        limit_s = options.patience_s + 2 * moment_us(cassette.final) / 1e6
         status = _run(options, folder, limit_s=limit_s)
         if status is None and not (folder / "result").exists():
             late = WaitTimeoutError(
@@ -125,7 +125,7 @@ def fork_command(cassette: Cassette, target: Path, options: ForkOptions) -> Fork
     ended = f"it was ended: it had not ended after {limit_s:.1f} s"
     return msgspec.structs.replace(
         report,
-        argv=options.run.argv,
+        argv=options.argv,
         exit=status,
         child=str(target),
         raised=raised,
@@ -138,15 +138,15 @@ def blame_command(path: Path, options: BlameOptions) -> BlameReport:
 
     Args:
         path: the cassette.
-        options: the options; ``fork.run`` as for ``fork_command``. With the oracle ``exit`` the
+        options: the options; as for ``fork_command``. With the oracle ``exit`` the
             outcome is the exit status of the command.
 
     Raises:
         CassetteError: as for ``blame`` and ``fork_command``.
     """
-    if not options.fork.run.argv:
+    if not options.argv:
         raise UsageError(_NEEDS_A_COMMAND[0], hint=_NEEDS_A_COMMAND[1])
-    code = BlamedCode(steps=_model_and_tool_calls, run=run_code, loading=__name__)
+    code = BlamedCode(steps=_steps_of, run=run_code, loading=__name__)
     return blame(path, options, code=code)
 
 
@@ -178,7 +178,7 @@ def _last_answer(path: Path) -> str:
 # -- steps --------------------------------------------------------------------------------
 
 
-def _model_and_tool_calls(cassette: Cassette) -> list[Step]:
+def _steps_of(cassette: Cassette) -> list[Step]:
     """The steps that a blame changes: every question to a model, and every tool call."""
     models = {step.at for step in steps_of(cassette)}
     return [step for step in _calls(cassette) if step.at.kind == "tool" or step.at in models]
@@ -222,15 +222,14 @@ def _result_text(tool: RecordedTool) -> str:
 
 def _run(options: ForkOptions, folder: Path, *, limit_s: float) -> ExitStatus | None:
     """Run the command; None if it did not end in time. Processes that it leaves are ended."""
-    run_of = options.run
-    cwd = run_of.cwd
-    if run_of.copied is not None:
+    cwd = options.cwd
+    if options.copied is not None:
         cwd = folder / "work"
-        shutil.copytree(run_of.copied, cwd, symlinks=True)
+        shutil.copytree(options.copied, cwd, symlinks=True)
     environment = {name: text for name, text in os.environ.items() if name != FAULT_VARIABLE}
     environment |= {MODE_VARIABLE: "replay", FORK_VARIABLE: str(folder / "order")}
-    environment |= dict(run_of.environment)
-    words = list(run_of.argv)
+    environment |= dict(options.environment)
+    words = list(options.argv)
     if words[0] == "pytest" and shutil.which("pytest", path=environment.get("PATH")) is None:
         words[:1] = python_command("-m", "pytest")
     with (folder / "output").open("wb") as output:

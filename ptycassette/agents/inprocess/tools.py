@@ -7,14 +7,23 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, TypeVar, get_args, get_type_hints, overload
 
 import msgspec
 
 from ptycassette.agents.inprocess.active import active_tape
-from ptycassette.agents.inprocess.calls import ToolOutcome, as_json, outcome_of
+from ptycassette.agents.inprocess.calls import (
+    ToolOutcome,
+    as_json,
+    is_text_type,
+    outcome_of,
+    parts_of,
+)
+from ptycassette.errors import UsageError
 from ptycassette.model.resolved_types import resolved
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,6 +60,10 @@ def tape_tool(
 
     Raises:
         ValueError: ``replay`` is neither.
+        UsageError: the function is a generator, or no function.
+
+    While a block is recorded, a call raises ``UsageError`` if its arguments or its result have no
+    form in JSON, or if ``serve`` could not give back an equal result. The block then fails, too.
     """
     if replay not in get_args(Replay):
         raise ValueError(f"replay is one of {', '.join(get_args(Replay))}, not {replay!r}")
@@ -66,7 +79,17 @@ def _decorated(
     replay: Replay,
     raises: tuple[type[BaseException], ...],
 ) -> Callable[..., Any]:
-    tool = name or function.__name__
+    tool: str = name or str(getattr(function, "__name__", type(function).__qualname__))
+    if not callable(function):
+        raise UsageError(
+            f"tape_tool decorates functions, and this is a {tool}",
+            hint="put @tape_tool below @staticmethod and @classmethod",
+        )
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise UsageError(
+            f"tape_tool records functions that return a value, and {tool} is a generator",
+            hint="return a list of its items, and decorate the function that does so",
+        )
     signature = inspect.signature(function)
 
     def arguments(args: Any, kwargs: Any) -> tuple[dict[str, Any], frozenset[str]]:
@@ -84,15 +107,34 @@ def _decorated(
     def served(outcome: ToolOutcome) -> Any:
         if outcome.error:
             raise outcome.exception(raises)
-        return _typed(function, outcome.output)
+        return _typed(declared()[0], outcome.output)
 
+    def check(returned: Any, outcome: ToolOutcome) -> None:
+        """Refuse to record a result that replay would not give back as it was."""
+        hint, unresolved = declared()
+        changed = _difference(returned, _typed(hint, outcome.output))
+        if not changed:
+            return
+        if unresolved:
+            advice = f"declare a type that Python can resolve ({unresolved})"
+        elif hint is Any:
+            advice = f"declare the type that {tool} returns"
+        else:
+            advice = "declare a more exact type, or return another one"
+        raise UsageError(
+            f"tool {tool} cannot be served in replay: {changed}",
+            hint=f'{advice}, or run the tool in replay: @tape_tool(replay="run")',
+        )
+
+    declared = functools.cache(lambda: _declared(function))
+    serves = check if replay == "serve" else None
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
         async def coroutine(*args: Any, **kwargs: Any) -> Any:
             if active_tape() is None:
                 return await function(*args, **kwargs)
-            with _tool_call(tool, *arguments(args, kwargs), serve=replay == "serve") as call:
+            with _tool_call(tool, *arguments(args, kwargs), serves=serves) as call:
                 if call.recorded is None:
                     call.result = await function(*args, **kwargs)
             return call.result if call.recorded is None else served(call.recorded)
@@ -103,7 +145,7 @@ def _decorated(
     def plain(*args: Any, **kwargs: Any) -> Any:
         if active_tape() is None:
             return function(*args, **kwargs)
-        with _tool_call(tool, *arguments(args, kwargs), serve=replay == "serve") as call:
+        with _tool_call(tool, *arguments(args, kwargs), serves=serves) as call:
             if call.recorded is None:
                 call.result = function(*args, **kwargs)
         return call.result if call.recorded is None else served(call.recorded)
@@ -133,7 +175,7 @@ def tool_call(name: str, arguments: Mapping[str, Any] | None = None) -> Iterator
 
     An exception that leaves the block is the outcome of the tool.
     """
-    with _tool_call(name, dict(arguments or {}), frozenset(), serve=False) as call:
+    with _tool_call(name, dict(arguments or {}), frozenset()) as call:
         yield call
     if call.recorded is not None:  # a fork has changed it
         call.result = call.recorded.output
@@ -141,15 +183,24 @@ def tool_call(name: str, arguments: Mapping[str, Any] | None = None) -> Iterator
 
 @contextmanager
 def _tool_call(
-    name: str, arguments: dict[str, Any], defaults: frozenset[str], *, serve: bool
+    name: str,
+    arguments: dict[str, Any],
+    defaults: frozenset[str],
+    *,
+    serves: Callable[[Any, ToolOutcome], None] | None = None,
 ) -> Iterator[ToolCall]:
+    """``serves`` checks the result of a tool that does not run in replay, when it is recorded."""
     tape = active_tape()
-    if tape is None:
+    if tape is None or tape.passes:
         yield ToolCall()
         return
-    given = as_json(arguments, f"an argument of tool {name}")
-    tool = tape.begin_tool(name, given, serve=serve, defaults=defaults)
-    if tool.recorded is not None and (serve or tool.changed):
+    try:
+        given = as_json(arguments, f"a call of tool {name}", root="arguments")
+        tool = tape.begin_tool(name, given, serve=serves is not None, defaults=defaults)
+    except UsageError as exc:
+        tape.refuse(exc)
+        raise
+    if tool.recorded is not None and (serves is not None or tool.changed):
         tool.end(tool.recorded)
         yield ToolCall(tool.recorded)
         return
@@ -159,19 +210,76 @@ def _tool_call(
     except Exception as exc:
         tool.end(outcome_of(name, error=exc))
         raise
-    tool.end(outcome_of(name, call.result))
+    try:
+        outcome = outcome_of(name, call.result)
+        if serves is not None and tape.records:
+            serves(call.result, outcome)
+    except UsageError as exc:
+        tape.refuse(exc)
+        raise
+    tool.end(outcome)
 
 
-def _typed(function: Callable[..., Any], output: Any) -> Any:
+def _declared(function: Callable[..., Any]) -> tuple[Any, str]:
+    """The declared type of the result, and why Python cannot resolve it, if it cannot."""
+    try:
+        return get_type_hints(function).get("return", Any), ""
+    except Exception as exc:  # noqa: BLE001 - a name that exists for type checkers alone
+        return Any, str(exc)
+
+
+def _typed(hint: Any, output: Any) -> Any:
     """A recorded result in the declared type, if msgspec or pydantic can convert it."""
+    typed = output
     try:
-        hint = get_type_hints(function).get("return", Any)
-    except Exception:  # noqa: BLE001 - a name that exists for type checkers alone
+        typed = msgspec.convert(output, resolved(hint), dec_hook=_decoded, str_keys=True)
+    except (TypeError, ValueError):
+        pydantic = sys.modules.get("pydantic")  # it converts more types, and unions of models
+        if pydantic is not None:
+            with suppress(pydantic.PydanticUserError, TypeError, ValueError):
+                typed = pydantic.TypeAdapter(hint).validate_json(msgspec.json.encode(output))
+    return _with_numbers_of(output, typed)
+
+
+def _with_numbers_of(output: Any, typed: Any) -> Any:
+    """``typed`` with the numbers as recorded: a tool that declares ``float`` may return an int."""
+    if isinstance(output, int) and type(typed) in {int, float} and typed == output:
         return output
-    validate = getattr(hint, "model_validate", None)  # pydantic
+    if isinstance(output, dict) and type(typed) is dict and output.keys() == typed.keys():
+        return {name: _with_numbers_of(one, typed[name]) for name, one in output.items()}
+    if isinstance(output, list) and type(typed) in {list, tuple}:
+        return type(typed)(map(_with_numbers_of, output, typed))
+    return typed
+
+
+def _decoded(kind: type, value: Any) -> Any:
+    """A value of a declared type that msgspec does not know."""
+    validate = getattr(kind, "model_validate", None)  # pydantic
     if callable(validate):
-        return validate(output)
-    try:
-        return msgspec.convert(output, resolved(hint))
-    except (TypeError, msgspec.MsgspecError):
-        return output
+        return validate(value)
+    known = isinstance(value, str) and (is_text_type(kind) or issubclass(kind, str))
+    if known or kind.__module__ == "collections":
+        return kind(value)
+    raise TypeError(f"{kind} is unknown")
+
+
+def _difference(returned: Any, served: Any, place: str = "result") -> str:
+    """The first difference between a result and the one that replay gives; empty if none."""
+    kind, other = _kinds([returned]), _kinds([served])
+    if isinstance(returned, float) and not math.isfinite(returned):
+        return f"{place} is {returned}, which JSON does not have"
+    if type(returned) is not type(served):
+        return f"{place} is of type {kind}, and replay would give {other}"
+    parts, others = dict(parts_of(returned)), dict(parts_of(served))
+    if parts.keys() != others.keys():
+        keys = " with keys of type " + _kinds(returned) if isinstance(returned, Mapping) else ""
+        return f"{place} is of type {kind}{keys}, and replay would give other keys or parts"
+    differences = (_difference(part, others[name], place + name) for name, part in parts.items())
+    found = next(filter(None, differences), "")
+    if not found and not parts and returned != served:
+        found = f"{place} is of type {kind}, and replay would give another value"
+    return found
+
+
+def _kinds(values: Iterable[Any]) -> str:
+    return ", ".join(sorted({type(one).__qualname__ for one in values}))

@@ -15,13 +15,13 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlsplit
@@ -34,6 +34,7 @@ from ptycassette.agents.inprocess.active import (
     has_made_up_key,
     names_of_keys,
     own_environment,
+    resumed,
 )
 from ptycassette.agents.inprocess.calls import (
     FORK_VARIABLE,
@@ -59,6 +60,7 @@ from ptycassette.errors import (
     StorageError,
     UsageError,
 )
+from ptycassette.extras import need_extra
 from ptycassette.model.ports import EventSource
 from ptycassette.model.records import (
     Finished,
@@ -99,7 +101,7 @@ if TYPE_CHECKING:
 
     from ptycassette.agents.fork.report import ForkReport  # noqa: TC004 - never decoded
     from ptycassette.agents.inprocess.forking import ForkOrder, TapeFork
-    from ptycassette.cassette.timeline.match_text import Scorer
+    from ptycassette.cassette.timeline.match import Scorer
     from ptycassette.replaying.divergence import Drift  # noqa: TC004 - never decoded
     from ptycassette.replaying.io.modes import Action  # noqa: TC004
     from ptycassette.scrub.session import SessionScrubber
@@ -185,6 +187,7 @@ class OpenTape:
         self.result = result
         self._log, self._served = log, served
         self._over = False
+        self._notes: dict[str, None] = {}
         self._programs: Programs | None = None
         self._lock = threading.Lock()
 
@@ -197,6 +200,26 @@ class OpenTape:
     def passes(self) -> bool:
         """Whether calls pass as if there were no tape (mode ``live``)."""
         return self._log is None and self._served is None
+
+    @property
+    def records(self) -> bool:
+        """Whether calls are noted for a recording."""
+        return self._log is not None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes on calls that do not reach the tape."""
+        return tuple(self._notes)
+
+    def note(self, text: str) -> None:
+        """Keep a note for the result, and for the error if the block fails; each text once."""
+        if len(self._notes) < _MOST_NOTES:
+            self._notes[text] = None
+
+    def refuse(self, error: UsageError) -> None:
+        """Fail the recording, even if the code swallows this error."""
+        if self._log is not None:
+            self._log.refuse(error)
 
     @property
     def key_names(self) -> tuple[str, ...]:
@@ -376,7 +399,7 @@ class UseTape:
         if fork is not None:
             fork.options()  # complain about it now, too
             if fault is not None:
-                raise UsageError("a fork has one change: no fault beside it")
+                raise UsageError("a fork has one change: leave out the fault")
         self._stack: ContextVar[tuple[ExitStack, ...]] = ContextVar("use-tape", default=())
         self._result: ContextVar[TapeResult | None] = ContextVar("tape-result", default=None)
         mode_in_force(mode, env=os.environ)  # complain about a typo now
@@ -452,8 +475,22 @@ class UseTape:
             @functools.wraps(function)
             async def async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
                 with self._block() as tape:
-                    async for item in function(*args, **given(tape, kwargs)):
-                        yield item
+                    steps = function(*args, **given(tape, kwargs))
+                    step, sent = steps.asend, None
+                    while True:
+                        try:
+                            with resumed(tape):
+                                item = await step(sent)
+                        except StopAsyncIteration:
+                            return
+                        try:
+                            step, sent = steps.asend, (yield item)
+                        except GeneratorExit:
+                            with resumed(tape):
+                                await steps.aclose()
+                            raise
+                        except BaseException as exc:  # noqa: BLE001 - the generator gets it
+                            step, sent = steps.athrow, exc
 
             return async_generator
         if inspect.iscoroutinefunction(function):
@@ -469,7 +506,22 @@ class UseTape:
             @functools.wraps(function)
             def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
                 with self._block() as tape:
-                    return (yield from function(*args, **given(tape, kwargs)))
+                    steps = function(*args, **given(tape, kwargs))
+                    step, sent = steps.send, None
+                    while True:
+                        try:
+                            with resumed(tape):
+                                item = step(sent)
+                        except StopIteration as end:
+                            return end.value
+                        try:
+                            step, sent = steps.send, (yield item)
+                        except GeneratorExit:
+                            with resumed(tape):
+                                steps.close()
+                            raise
+                        except BaseException as exc:  # noqa: BLE001 - the generator gets it
+                            step, sent = steps.throw, exc
 
             return generator
 
@@ -505,25 +557,30 @@ class UseTape:
             order = ordered_fork(path, os.environ)
         if order is not None or self._fork is not None:
             action = "replay"
-        if action in {"record", "rewrite"}:
-            announce_recording(path, stated=self._mode == mode)
         result = TapeResult(action=action, cassette=str(path))
         self._result.set(result)
+        writes = action in {"record", "rewrite"}
         try:
-            if order is not None or self._fork is not None:
-                with self._forked(path, result, order) as tape:
-                    yield tape
-            elif action == "replay":
-                with self._replayed(path, result) as tape:
-                    yield tape
-            elif action == "live":
-                with self._entered(OpenTape(path, result, log=None, served=None)) as tape:
-                    yield tape
-            else:
-                with self._recorded(path, result) as tape:
+            with _in_use(path, writes=writes) if action != "live" else nullcontext():
+                if writes and _is_example():
+                    _check_examples(path)
+                if writes:
+                    announce_recording(path, stated=self._mode == mode)
+                with self._entered_as(action, path, result, order) as tape:
                     yield tape
         finally:
             result.over = True
+
+    def _entered_as(
+        self, action: Action, path: Path, result: TapeResult, order: ForkOrder | None
+    ) -> AbstractContextManager[OpenTape]:
+        if order is not None or self._fork is not None:
+            return self._forked(path, result, order)
+        if action == "replay":
+            return self._replayed(path, result)
+        if action == "live":
+            return self._entered(OpenTape(path, result, log=None, served=None))
+        return self._recorded(path, result)
 
     @contextmanager
     def _entered(self, tape: OpenTape) -> Iterator[OpenTape]:
@@ -545,12 +602,22 @@ class UseTape:
         head = head_of(path)
         with self._entered(OpenTape(path, result, log=log, served=None)) as tape:
             yield tape
+        result.notes = tape.notes
+        if log.waiting:
+            raise RefusedError(
+                f"{log.waiting[0]} was under way when the block ended, and its answer is missing",
+                where=str(path),
+                hint="wait for the tasks and threads of the block before it ends",
+            )
+        if log.refused is not None:
+            raise log.refused
         if log.is_empty:
             raise RefusedError(
                 "no call of a model or a tool was made in the block: an empty recording is not"
                 " kept",
                 where=str(path),
-                hint="make the calls inside of the block, with httpx, requests or aiohttp; see"
+                hint="; ".join(tape.notes)
+                or "make the calls inside of the block, with httpx, requests or aiohttp; see"
                 " docs/in-process.md for other clients",
             )
         if result.action == "rerecord":
@@ -618,6 +685,7 @@ class UseTape:
             fault = self._fault or fault_of_environment(os.environ)
             served = ServedCalls(cassette, fault=fault, **self._serving())
             tape = OpenTape(path, result, log=None, served=served)
+            notes = _notes_of_runners()
             try:
                 with self._entered(tape):
                     yield tape
@@ -625,22 +693,26 @@ class UseTape:
                     served.finish()
             except BaseException as exc:
                 if served.divergences and not self._lenient:
-                    self._blame(exc, served.divergences, path)
+                    self._blame(exc, served.divergences, path, (*tape.notes, *notes))
+                for note in tape.notes:
+                    exc.add_note(note)
                 raise
             finally:
                 result.divergences = tuple(served.divergences)
-                result.notes = served.notes
+                result.notes = (*served.notes, *tape.notes)
                 result.fingerprint, result.expected_fingerprint = served.fingerprints
             if served.divergences and not self._lenient:
-                raise _error_of(served.divergences, path)
+                raise _error_of(served.divergences, path, (*tape.notes, *notes))
 
     @staticmethod
-    def _blame(exc: BaseException, found: list[Divergence], path: Path) -> None:
+    def _blame(
+        exc: BaseException, found: list[Divergence], path: Path, notes: tuple[str, ...]
+    ) -> None:
         """Attribute the failure of a body to an earlier divergence."""
         if isinstance(exc, DivergenceError):
             return
         if isinstance(exc, Exception):
-            raise _error_of(found, path) from exc
+            raise _error_of(found, path, notes) from exc
         for line in divergence_lines(found[0]):  # pytest.fail, Ctrl-C
             exc.add_note(line)
 
@@ -657,8 +729,80 @@ class UseTape:
             f"there is no such cassette, and the mode is {mode}"
             + (f"; these folders were searched: {folders}" if folders else ""),
             where=str(path),
-            hint="record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the provider is",
+            hint="record it with PTYCASSETTE_MODE=auto (or mode='auto') where the provider can be"
+            " reached",
         )
+
+
+_EXAMPLES: set[str] = set()
+"""The cassettes that examples of Hypothesis have recorded, by their real paths."""
+_ABOVE_GIVEN = "put use_tape above @given, with @settings(derandomize=True, deadline=None)"
+
+
+def _is_example() -> bool:
+    """Whether an example of Hypothesis runs."""
+    hypothesis: Any = sys.modules.get("hypothesis")
+    inside = getattr(hypothesis, "currently_in_test_context", None)
+    return inside is not None and bool(inside())
+
+
+def _check_examples(path: Path) -> None:
+    """Refuse the second example that records one cassette: it would overwrite the first."""
+    real = os.path.realpath(path)
+    if real in _EXAMPLES:
+        raise UsageError(
+            "another example of Hypothesis has recorded this cassette, and would be overwritten",
+            where=str(path),
+            hint=_ABOVE_GIVEN,
+        )
+    _EXAMPLES.add(real)
+
+
+def _notes_of_runners() -> tuple[str, ...]:
+    """Other reasons why a block may not make the recorded calls, from the way its test runs."""
+    notes = []
+    if _is_example():
+        notes.append(f"each example of Hypothesis is a block of its own: {_ABOVE_GIVEN}")
+    begins_before_its_test = os.environ.get("PYTEST_CURRENT_TEST", "").endswith("(setup)")
+    if begins_before_its_test and "PYTEST_XDIST_WORKER" in os.environ:
+        notes.append(
+            "if several tests share the block, pytest-xdist may run them in different workers: use"
+            " --dist loadfile"
+        )
+    return tuple(notes)
+
+
+_MOST_NOTES = 20
+_USED: dict[str, tuple[int, bool]] = {}
+"""How many blocks use a cassette now, and whether one of them records it, by its real path."""
+_USED_LOCK = threading.Lock()
+
+
+@contextmanager
+def _in_use(path: Path, *, writes: bool) -> Iterator[None]:
+    """While entered, a block uses this cassette. Several blocks may replay it.
+
+    Raises:
+        UsageError: one of them would record it, and the last one to end would overwrite the others.
+    """
+    real = os.path.realpath(path)
+    with _USED_LOCK:
+        others, written = _USED.get(real, (0, False))
+        if others and (writes or written):
+            raise UsageError(
+                f"another block of use_tape {'records' if written else 'replays'} this cassette"
+                f" now, so this block cannot {'record' if writes else 'replay'} it",
+                where=str(path),
+                hint="give each block its own cassette, or make all calls in one block",
+            )
+        _USED[real] = others + 1, writes
+    try:
+        yield
+    finally:
+        with _USED_LOCK:
+            others, written = _USED.pop(real)
+            if others > 1:
+                _USED[real] = others - 1, written
 
 
 def _nothing() -> None:
@@ -694,8 +838,10 @@ def _scrubbed_as_recorded(value: Any) -> Any:
     return scrubber.value(value, channel="service-event")
 
 
-def _error_of(found: list[Divergence], path: Path) -> DivergenceError:
+def _error_of(found: list[Divergence], path: Path, notes: tuple[str, ...] = ()) -> DivergenceError:
     error = divergence_error(found[0], where=str(path))
+    for note in notes:
+        error.add_note(note)
     for other in found[1:]:
         error.add_note("\n".join(divergence_lines(other)))
     return error
@@ -742,6 +888,8 @@ def use_tape(
     """
     if order not in get_args(Order):
         raise ValueError(f"order is one of {', '.join(get_args(Order))}, not {order!r}")
+    if not os.fspath(path):
+        raise UsageError("use_tape needs the path of a cassette, and this one is empty")
     return UseTape(
         Path(path),
         folders_of_callers(),
@@ -768,11 +916,7 @@ class Programs:
     """
 
     def __init__(self) -> None:
-        if find_spec("aiohttp") is None or find_spec("trustme") is None:
-            raise UsageError(
-                "recording and answering programs needs more than is installed",
-                hint="pip install 'ptycassette[tape]'",
-            )
+        need_extra("tape", "aiohttp", "trustme")
         self._stack = ExitStack()
         self._folder = self._stack.enter_context(temporary_folder())
         self.environment: Mapping[str, str] = {}
@@ -915,8 +1059,8 @@ def publish(
     """
     import secrets  # noqa: PLC0415 - only the modes that record load it
 
+    from ptycassette.model.tape import TAPE_OPTION  # noqa: PLC0415 - as above
     from ptycassette.recording.io.finalising import Finaliser  # noqa: PLC0415 - as above
-    from ptycassette.recording.tape_option import TAPE_OPTION  # noqa: PLC0415 - as above
     from ptycassette.recording.tape_source import TapeSource  # noqa: PLC0415 - as above
     from ptycassette.scrub.session import default_scrubber  # noqa: PLC0415 - as above
     from ptycassette.tape.io.price_table import load_prices  # noqa: PLC0415 - as above

@@ -26,9 +26,9 @@ from ptycassette.model.records import decoded_json
 from ptycassette.model.tape import Chunk, TapeAnswer, TapeEntry
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question
-from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses, sse
-from ptycassette.tape.providers.answers import answer_of, api_of, usage_of
-from ptycassette.tape.providers.neutral import Call, Stop
+from ptycassette.tape.providers import openai_responses, sse
+from ptycassette.tape.providers.answers import APIS, answer_of, api_of, stop_of, usage_of
+from ptycassette.tape.providers.neutral import Api, Call
 from ptycassette.tape.providers.openai_responses import PREVIOUS
 
 
@@ -105,21 +105,7 @@ def said(text: str) -> Script:
     )
 
 
-_PATHS = {
-    "chat": openai_chat.PATH,
-    "responses": openai_responses.PATH,
-    "anthropic": anthropic.PATH,
-    "gemini": gemini.PATH,
-}
 _IDS_OF_AN_ENTRY = 1000
-_STOPS: dict[str, Stop] = {
-    "length": "length",
-    "max_tokens": "length",
-    "incomplete": "length",
-    "content_filter": "refusal",
-    "refusal": "refusal",
-    "safety": "refusal",
-}
 
 
 def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
@@ -130,7 +116,7 @@ def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
     model.
     """
     path = question.target.partition("?")[0]
-    api = next((name for name, tail in _PATHS.items() if tail.search(path)), None)
+    api = next((name for name, one in APIS.items() if one.PATH.search(path)), None)
     body = b"".join(data for _, data in hit.pieces)
     if api is None or hit.status != HTTPStatus.OK:
         return hit
@@ -150,9 +136,10 @@ def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
     ]
     if not parts:
         return hit
+    stop = stop_of(answer.stop)
     reply = Reply(
         parts=tuple(parts),
-        stop=_STOPS.get((answer.stop or "").lower()),
+        stop=stop if stop in {"length", "refusal"} else None,
         usage=_tokens(recorded),
     )
     script = Script(version=1, unknown_fields="accept", replies=(reply,))
@@ -170,12 +157,11 @@ def _tokens(document: Any) -> TokenCounts:
     return TokenCounts(**{name: int(count) for name, count in counted.items() if count is not None})
 
 
-def _usual(api: str, target: str) -> str:
+def _usual(api: Api, target: str) -> str:
     """The target at the provider itself, without the prefix of a gateway."""
     path, mark, query = target.partition("?")
-    found = _PATHS[api].search(path)
-    usual = {"gemini": "/v1beta"}.get(api, "/v1")
-    return f"{usual}{'' if found is None else found[0]}{mark}{query}"
+    found = APIS[api].PATH.search(path)
+    return f"{APIS[api].VERSION}{'' if found is None else found[0]}{mark}{query}"
 
 
 def _request(question: Question) -> HttpRequest:

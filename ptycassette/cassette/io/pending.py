@@ -19,9 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.cassette.io.staging import disk_errors, exchange
-from ptycassette.cassette.io.target import check_target
+from ptycassette.cassette.io.staging import check_target, disk_errors, exchange
 from ptycassette.errors import CassetteError, RefusedError
 from ptycassette.model.records import ExitStatus
 from ptycassette.system.clock import monotonic_s
@@ -52,6 +50,8 @@ def reason_to_keep(
 
 
 def _has_output(target: Path) -> bool:
+    from ptycassette.cassette.io.reader import open_cassette  # noqa: PLC0415 - failed runs need it
+
     try:
         with open_cassette(target, check="manifest", allow_unscrubbed=True) as cassette:
             return cassette.output_size > 0
@@ -206,6 +206,8 @@ def refuse_unwanted(made: Path, target: Path) -> None:
     Raises:
         RefusedError: it is such a recording.
     """
+    from ptycassette.cassette.io.reader import open_cassette  # noqa: PLC0415 - savers need it rarely
+
     with open_cassette(made, check="manifest", allow_unscrubbed=True) as cassette:
         status = cassette.final.exit
         silent = cassette.output_size == 0  # the ends of its streams are no output

@@ -14,15 +14,18 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.cassette._manifest import encode_manifest
-from ptycassette.cassette.io.repair import StagedFile, stage_git_attributes
-from ptycassette.cassette.io.staging import Staging, disk_errors, lost_race
-from ptycassette.cassette.io.tape import RecordedExchange, Tape
-from ptycassette.cassette.io.target import check_target
+from ptycassette.cassette.io.staging import (
+    StagedFile,
+    Staging,
+    check_target,
+    disk_errors,
+    lost_race,
+    stage_git_attributes,
+)
 from ptycassette.cassette.layout import (
     DISCOVERY,
     FINAL,
@@ -43,7 +46,7 @@ from ptycassette.cassette.layout import (
     encode_document,
     with_artifacts,
 )
-from ptycassette.cassette.manifest_digest import with_manifest_digest
+from ptycassette.cassette.manifest import encode_manifest, with_manifest_digest
 from ptycassette.cassette.tape_lines import TAPE_CODEC, TAPE_VERSION, TapeDeclared, most_unpacked
 from ptycassette.errors import LimitError
 from ptycassette.model.limits import DEFAULT_LIMITS, Limits
@@ -61,9 +64,11 @@ from ptycassette.model.records import (
     TimedRecord,
 )
 from ptycassette.model.tape import TAPE, TAPE_BODIES, BodyPlace, TapeEntry
-from ptycassette.system.files.directory_handle import DirectoryHandle
 from ptycassette.system.files.state_dirs import absolute
 from ptycassette.system.ownership import Owner
+
+if TYPE_CHECKING:  # few recordings have a tape
+    from ptycassette.cassette.io.tape import RecordedExchange
 
 # Writes the tape: entries, and bodies that are packed, and stored once if they are equal.
 
@@ -122,6 +127,9 @@ class TapeFiles:
 
     def exchanges(self) -> list[RecordedExchange]:
         """See ``EntrySink.exchanges``."""
+        from ptycassette.cassette.io.tape import Tape  # noqa: PLC0415 - few recordings have one
+        from ptycassette.system.files.directory_handle import DirectoryHandle  # noqa: PLC0415
+
         for file in (self.entries, self.bodies):
             file.flush()
         with DirectoryHandle(self._content) as directory:

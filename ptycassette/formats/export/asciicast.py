@@ -61,25 +61,11 @@ def marker_label(payload: Any) -> str | None:
     return None
 
 
-class AsciicastOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of the file.
-
-    ``with_input`` adds the input, which players do not show. It is left out by default, as
-    in asciinema; version 1 has no place for it. ``version`` is 1, 2 or 3.
-    """
-
-    version: Literal[1, 2, 3] = 2
-    title: str | None = None
-    idle_limit_s: float | None = None
-    with_input: bool = False
-
-
 def recording_v1(source: ExportSource, *, title: str | None = None) -> Iterator[bytes]:
     """The output of a recording as asciicast v1."""
-    options = AsciicastOptions(version=1, title=title)
-    yield _line(_header(source.manifest, options)).rstrip()[:-1] + b',"stdout":[\n'
+    yield _line(_header(source.manifest, 1, title, None)).rstrip()[:-1] + b',"stdout":[\n'
     last_us, comma = 0, b""
-    for t_us, code, data in _entries(source.events(), options):
+    for t_us, code, data in _entries(source.events(), 1):
         if code == "o":
             yield comma + _line([(t_us - last_us) / 1_000_000, data])
             last_us, comma = t_us, b","
@@ -94,8 +80,13 @@ def recording_v2(
     with_input: bool = False,
 ) -> Iterator[bytes]:
     """A recording as asciicast v2; the header has ``idle_limit`` or the recording's own."""
-    options = AsciicastOptions(title=title, idle_limit_s=idle_limit, with_input=with_input)
-    return asciicast(source.manifest, source.events(), options=options)
+    return asciicast(
+        source.manifest,
+        source.events(),
+        title=title,
+        idle_limit_s=idle_limit,
+        with_input=with_input,
+    )
 
 
 def recording_v3(
@@ -106,14 +97,24 @@ def recording_v3(
     with_input: bool = False,
 ) -> Iterator[bytes]:
     """A recording as asciicast v3; the header has ``idle_limit`` or the recording's own."""
-    options = AsciicastOptions(
-        version=3, title=title, idle_limit_s=idle_limit, with_input=with_input
+    return asciicast(
+        source.manifest,
+        source.events(),
+        version=3,
+        title=title,
+        idle_limit_s=idle_limit,
+        with_input=with_input,
     )
-    return asciicast(source.manifest, source.events(), options=options)
 
 
 def asciicast(
-    manifest: Manifest, events: Iterable[Event], *, options: AsciicastOptions | None = None
+    manifest: Manifest,
+    events: Iterable[Event],
+    *,
+    version: Literal[2, 3] = 2,
+    title: str | None = None,
+    idle_limit_s: float | None = None,
+    with_input: bool = False,
 ) -> Iterator[bytes]:
     """The lines of the file, each with its newline, one at a time; memory stays flat.
 
@@ -121,39 +122,43 @@ def asciicast(
         manifest: the cassette's manifest, for the header.
         events: in the order of ``seq``; frames are skipped, and so are service events that are not
             markers.
-        options: version (2 or 3), title and what to leave out.
+        version: of the format; ``recording_v1`` writes version 1.
+        title: the title; the recording's own when None.
+        idle_limit_s: the limit in the header; the recording's own when None.
+        with_input: add the input, which players do not show; left out by default, as in asciinema.
     """
-    opts = options or AsciicastOptions()
-    yield _line(_header(manifest, opts))
+    yield _line(_header(manifest, version, title, idle_limit_s))
     last_us = 0
-    for t_us, code, data in _entries(events, opts):
+    for t_us, code, data in _entries(events, version, with_input=with_input):
         # Whole microseconds, so that intervals add up to the recorded times.
-        stamp_us = t_us if opts.version == 2 else t_us - last_us
+        stamp_us = t_us if version == 2 else t_us - last_us
         last_us = t_us
         yield _line([stamp_us / 1_000_000, code, data])
 
 
-def _header(manifest: Manifest, opts: AsciicastOptions) -> dict[str, Any]:
+def _header(
+    manifest: Manifest, version: int, title: str | None, idle_limit_s: float | None
+) -> dict[str, Any]:
     terminal, command = manifest.terminal, manifest.command
     size = {"cols": terminal.initial_cols, "rows": terminal.initial_rows}
     kept = kept_of(manifest)
-    found: dict[str, Any] = {"version": opts.version}
-    if opts.version < 3:
+    found: dict[str, Any] = {"version": version}
+    if version < 3:
         found |= {"width": size["cols"], "height": size["rows"]}
         if terminal.term:
             found["env"] = {"TERM": terminal.term}
     else:
         found["term"] = size | ({"type": terminal.term} if terminal.term else {})
-    _take_kept(found, kept, opts.version)
+    _take_kept(found, kept, version)
     stamp = _timestamp(manifest.provenance.recorded_at)
-    if stamp is not None and opts.version > 1:
+    if stamp is not None and version > 1:
         found["timestamp"] = stamp
-    idle_limit_s = manifest.idle_limit_s if opts.idle_limit_s is None else opts.idle_limit_s
-    if idle_limit_s is not None and opts.version > 1:
+    idle_limit_s = manifest.idle_limit_s if idle_limit_s is None else idle_limit_s
+    if idle_limit_s is not None and version > 1:
         found["idle_time_limit"] = idle_limit_s
     if command.argv:
         found["command"] = command_line(command.argv)
-    title = opts.title or (manifest.optional or {}).get("title")
+    title = title or (manifest.optional or {}).get("title")
     if title:
         found["title"] = title
     return found
@@ -180,7 +185,9 @@ def _timestamp(recorded_at: str) -> int | None:
         return None
 
 
-def _entries(events: Iterable[Event], opts: AsciicastOptions) -> Iterator[tuple[int, str, str]]:
+def _entries(
+    events: Iterable[Event], version: int, *, with_input: bool = False
+) -> Iterator[tuple[int, str, str]]:
     """The events for which the format has a code: ``(t_us, code, data)``."""
     decoders = {code: codecs.getincrementaldecoder("utf-8")("replace") for code in ("o", "i")}
     last_us = 0
@@ -191,7 +198,7 @@ def _entries(events: Iterable[Event], opts: AsciicastOptions) -> Iterator[tuple[
                 yield event.t_us, "r", str(size)
             case InputRecord(kind="input", source=source):
                 # Answers of the terminal were not typed.
-                if opts.with_input and source != "terminal":
+                if with_input and source != "terminal":
                     yield from _text(event, "i", decoders)
             case ServiceEventRecord(payload=payload) if (
                 label := marker_label(payload)
@@ -199,7 +206,7 @@ def _entries(events: Iterable[Event], opts: AsciicastOptions) -> Iterator[tuple[
                 yield event.t_us, "m", label
             case FinalRecord(exit=ended):
                 yield from _tail(event.t_us, decoders)
-                if opts.version == 3 and ended is not None and ended.exited:
+                if version == 3 and ended is not None and ended.exited:
                     yield event.t_us, "x", str(ended.code)
                 return
             case _ if event.kind == "output":

@@ -325,6 +325,6 @@ def _maker(name: str, made_by: str | None) -> Any:
         if missing.name != "PIL":
             raise
         raise UsageError(
-            f"{name} needs Pillow, which is not installed",
-            hint="pip install 'ptycassette[pictures]'; .svg and .html need nothing more",
+            f"{name} needs the package 'Pillow'",
+            hint="pip install 'ptycassette[pictures]'; .svg and .html need no extra",
         ) from missing

@@ -34,7 +34,15 @@ from ptycassette.formats.importing.har import (
 from ptycassette.formats.importing.session import BadImportError, ImportedSession
 from ptycassette.model.records import Noted, decoded_json, objects_in
 from ptycassette.model.visible_text import visible
-from ptycassette.tape.providers.openai_chat import chat_answer, tool_call
+from ptycassette.tape.providers.openai_chat import (
+    CALL_ID,
+    TOOL_CALLS,
+    USAGE,
+    chat_answer,
+    message,
+    tool_call,
+    tool_message,
+)
 
 # OTLP in JSON: spans and events of OpenTelemetry as plain values.
 
@@ -125,7 +133,7 @@ def _event(event: dict[str, Any], within: dict[str, Any]) -> TelemetryRecord:
 def _us(nanoseconds: Any) -> int:
     number = int(nanoseconds)
     if not 0 <= number < _MOST_NS:
-        raise ValueError(f"{number} is no time")
+        raise ValueError(f"{number} is not a time")
     return number // 1000
 
 
@@ -293,8 +301,8 @@ def _answer(said: Mapping[str, Any], choices: Choices, failed: str) -> tuple[int
     """Status and body; no status if there was no answer."""
     if choices:
         usage = (
-            said.get("gen_ai.usage.input_tokens", said.get("gen_ai.usage.prompt_tokens")),
-            said.get("gen_ai.usage.output_tokens", said.get("gen_ai.usage.completion_tokens")),
+            said.get("gen_ai.usage.input_tokens", said.get(f"gen_ai.usage.{USAGE.input}")),
+            said.get("gen_ai.usage.output_tokens", said.get(f"gen_ai.usage.{USAGE.output}")),
         )
         model = said.get("gen_ai.response.model") or said.get("gen_ai.request.model")
         return 200, chat_answer(
@@ -331,12 +339,9 @@ def _messages(said: Mapping[str, Any], events: list[TelemetryRecord]) -> tuple[M
 
 def _old(role: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """A message of the conventions before 1.37, which follow chat completions."""
-    made = {"role": body.get("role") or role, "content": body.get("content")}
-    if role == "tool":
-        made["tool_call_id"] = body.get("id")
-    if body.get("tool_calls"):
-        made["tool_calls"] = _structured(body["tool_calls"])
-    return made
+    calls = body.get(TOOL_CALLS)
+    made = message(body.get("role") or role, body.get("content"), calls and _structured(calls))
+    return {**made, CALL_ID: body.get("id")} if role == "tool" else made
 
 
 def _of_parts(role: str, parts: Any) -> Iterator[dict[str, Any]]:
@@ -349,16 +354,14 @@ def _of_parts(role: str, parts: Any) -> Iterator[dict[str, Any]]:
             case "tool_call_response":
                 said = part.get("response", part.get("result"))
                 text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
-                result = {"role": "tool", "tool_call_id": part.get("id"), "content": text}
-                results.append(result)
+                results.append(tool_message(part.get("id"), text))
             case "reasoning":  # questions do not contain the reasoning
                 pass
             case kind:
                 content = part.get("content")
                 texts.append(content if isinstance(content, str) else f"[{kind}]")
     if texts or calls:
-        made: dict[str, Any] = {"role": role, "content": "\n".join(texts) if texts else None}
-        yield {**made, "tool_calls": calls} if calls else made
+        yield message(role, "\n".join(texts) if texts else None, calls)
     yield from results
 
 

@@ -36,7 +36,9 @@ from ptycassette.formats.importing.har import (
 )
 from ptycassette.formats.importing.session import ImportedSession
 from ptycassette.model.records import Noted
-from ptycassette.tape.providers.openai_chat import chat_answer
+from ptycassette.tape.providers import sse
+from ptycassette.tape.providers.answers import usage_of
+from ptycassette.tape.providers.openai_chat import CALL_ID, chat_answer
 from ptycassette.tape.providers.questions import rebuilt_question
 from ptycassette.tape.routing import known_providers
 
@@ -53,7 +55,7 @@ _MODEL_KINDS = ("llm", "model", "chat", "generation", "completion")
 _TOOL_NAMES = ("name", "tool", "tool_name")
 _ARGUMENTS = ("arguments", "args", "input", "parameters")
 _ASKS_A_MODEL = frozenset({"messages", "contents", "model", "url", "body", "endpoint"})
-_EVENTS = (("content-type", "text/event-stream"),)
+_EVENTS = (("content-type", sse.CONTENT_TYPE),)
 
 
 def read_trace(data: bytes) -> ImportedSession:
@@ -153,7 +155,7 @@ def _tool(number: int, line: dict[str, Any], t_us: int) -> Iterator[Noted]:
         ended = tool_failure(said("error"))
     elif any(name in one for one in places for name in results):
         ended = {"output": said(*results)}
-    call_id = said("call_id", "tool_call_id", "id") or f"line-{number}"
+    call_id = said("call_id", CALL_ID, "id") or f"line-{number}"
     times = t_us, _ended_us(line, t_us)
     yield from tool_events(times, str(call_id), name, said(*_ARGUMENTS), ended)
 
@@ -255,14 +257,11 @@ def _answer(line: dict[str, Any]) -> tuple[int | None, Headers, bytes, bool]:
     if isinstance(answer, dict | list):
         return status or _OK, JSON, msgspec.json.encode(answer), False
     if isinstance(answer, str):
-        if answer.startswith(("data:", "event:")):
+        if sse.is_stream(answer):
             return status or _OK, _EVENTS, answer.encode(), False
         said = line.get("usage")
-        usage = said if isinstance(said, dict) else {}
-        tokens = (
-            usage.get("input_tokens", usage.get("prompt_tokens")),
-            usage.get("output_tokens", usage.get("completion_tokens")),
-        )
+        usage = usage_of(said) if isinstance(said, dict) else {}
+        tokens = usage.get("input_tokens"), usage.get("output_tokens")
         message = {"role": "assistant", "content": answer}
         body = chat_answer(line.get("model"), [(message, "stop")], usage=tokens)
         return status or _OK, JSON, body, True

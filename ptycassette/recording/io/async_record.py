@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Unpack
 
 from ptycassette.errors import CassetteError
-from ptycassette.recording.io.options import RecordOptions, plan_of
+from ptycassette.recording.io.options import RecordOptions, RunSpec, run_spec
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.recording import (
     RecordingBase,
@@ -30,9 +30,17 @@ async def arecord(
     argv: Sequence[str], target: str | os.PathLike[str], **options: Unpack[RecordOptions]
 ) -> AsyncIterator[AsyncRecording]:
     """As ``record``, for asyncio. Preflight and finalising run in a thread."""
+    async with arecorded(argv, target, run_spec(**options)) as session:
+        yield session
+
+
+@owned_async_context
+async def arecorded(
+    argv: Sequence[str], target: str | os.PathLike[str], spec: RunSpec
+) -> AsyncIterator[AsyncRecording]:
+    """As ``arecord``, with the options in one piece."""
     require_asyncio()
-    plan = plan_of(options)
-    recorder = Recorder(argv, target, plan, saver=saver_for(plan))
+    recorder = Recorder(argv, target, spec, saver=saver_for(spec))
     await asyncio.to_thread(recorder.__enter__)
     try:
         pty, wiring = started(recorder)

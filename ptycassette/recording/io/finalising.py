@@ -15,8 +15,7 @@ import msgspec
 
 from ptycassette.cassette.framing import EmptyJournalError
 from ptycassette.cassette.io.pending import published_path, remove_abandoned_recordings
-from ptycassette.cassette.io.published import published_manifest
-from ptycassette.cassette.io.staging import disk_errors
+from ptycassette.cassette.io.staging import disk_errors, published_manifest
 from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.cassette.layout import DIAGNOSTIC, encode_document
 from ptycassette.errors import (
@@ -46,7 +45,7 @@ from ptycassette.model.records import (
     Output,
     SessionMeta,
 )
-from ptycassette.model.tape import MaskedDigest, VolatileToken
+from ptycassette.model.tape import TAPE_OPTION, MaskedDigest, VolatileToken
 from ptycassette.model.visible_text import visible
 from ptycassette.recording._diagnostic import Diagnostic, diagnostic_of
 from ptycassette.recording._finalise import UNPUBLISHABLE_NAME, Progress, finalise, finalise_failed
@@ -61,8 +60,6 @@ from ptycassette.recording.io.journal_file import (
 from ptycassette.recording.io.options import TapeStarter
 from ptycassette.recording.io.saver import JournalSource, lock_left_behind
 from ptycassette.recording.sink_writer import answers_apart
-from ptycassette.recording.tape_option import TAPE_OPTION
-from ptycassette.recording.tape_source import ItemReader, TapeSource
 from ptycassette.scrub.io.conceal import concealed_head
 from ptycassette.scrub.io.process_secrets import remember
 from ptycassette.scrub.io.setup import session_scrubber
@@ -70,19 +67,18 @@ from ptycassette.scrub.masked_places import masked_places
 from ptycassette.scrub.search.known import SHORTEST_KNOWN, KnownValue
 from ptycassette.scrub.typed.watch import TypedWatch
 from ptycassette.system.clock import monotonic_s
-from ptycassette.system.closing import Closing
 from ptycassette.system.files.state_dirs import absolute
-from ptycassette.system.pty.core_dumps import NoCoreDumps
-from ptycassette.tape.io.recorded_answers import load_matching_rules
-from ptycassette.tape.items import TapeItem
-from ptycassette.tape.journal_codec import TapeHead
-from ptycassette.tape.matching.checking import TapeCheck, check_tape
-from ptycassette.tape.matching.question import Question, QuestionKeys
+from ptycassette.system.ownership import Closing
+from ptycassette.system.pty.process import NoCoreDumps
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.policies import POLICY_NAMES
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # few recordings have a tape
     from ptycassette.recording.sink_writer import EntryKeys
+    from ptycassette.recording.tape_source import ItemReader
+    from ptycassette.tape.items import TapeItem
+    from ptycassette.tape.journal_codec import TapeHead
+    from ptycassette.tape.matching.checking import TapeCheck
 
 
 # Writes the diagnostic directory of a failed run: the scrubbed streams, and the failure.
@@ -656,6 +652,7 @@ def with_tape(source: EventSource, tape: Path, *, salvage: bool = False) -> Even
         tape: the proxy's journal.
         salvage: if that journal is damaged in the middle, use the part before the damage.
     """
+    from ptycassette.recording.tape_source import TapeSource
     from ptycassette.tape.io.price_table import load_prices
 
     return TapeSource(source, lambda: _reader(tape, salvage=salvage), load_prices())
@@ -721,6 +718,9 @@ class TapeKeys:
     """
 
     def __init__(self, meta: SessionMeta) -> None:
+        from ptycassette.tape.io.recorded_answers import load_matching_rules
+        from ptycassette.tape.matching.question import QuestionKeys
+
         option = meta.options[TAPE_OPTION]
         self._key = bytes.fromhex(option["key"])
         self._day = meta.recorded_at[:10]
@@ -747,6 +747,8 @@ class TapeKeys:
         secrets: Sequence[HeadSecret] = (),
     ) -> tuple[str, Sequence[VolatileToken], Sequence[MaskedDigest]]:
         """See ``EntryKeys.of``."""
+        from ptycassette.tape.matching.question import Question
+
         number = head["entry"] if head["kind"] == "websocket" else head.get("within")
         keyed = self._keys.of(
             Question(
@@ -767,6 +769,8 @@ class TapeKeys:
 
     def check(self, exchanges: Sequence[Any]) -> TapeCheck:
         """See ``EntryKeys.check``. It ends after a minute."""
+        from ptycassette.tape.matching.checking import check_tape
+
         until = monotonic_s() + _MOST_S
         return check_tape(
             exchanges,

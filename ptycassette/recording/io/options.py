@@ -16,33 +16,41 @@ from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack
 
 import msgspec
 
 from ptycassette.errors import CassetteError, PreflightError
 from ptycassette.keys.quantities import window_text
-from ptycassette.model.ports import Clock, EmulatorFactory, IdSource, ScrubberFactory, Sleeper
+from ptycassette.model.ports import (
+    Clock,
+    EmulatorFactory,
+    IdSource,
+    ScrubberFactory,
+    SessionTap,
+    Sleeper,
+)
 from ptycassette.model.records import NOT_JSON, Harness, SessionMeta, StreamKinds
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.screen import Size
+from ptycassette.model.tape import TAPE_OPTION
 from ptycassette.profiles.io import known_profile, version_query_of
 from ptycassette.recording.hooks import BeforeRecord
-from ptycassette.recording.io.git_head import git_commit
 from ptycassette.recording.io.journal_file import Durability
 from ptycassette.recording.session.base import (
     CLEAN_NAMES,
     DEFAULT_SIZE,
+    SessionBase,
     StreamChoice,
     child_environment,
     kinds_named,
     size_given,
 )
-from ptycassette.recording.tape_option import TAPE_OPTION
 from ptycassette.system.clock import MonotonicClock, SystemSleeper, monotonic_s, random_id
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.project_file import find_project
+from ptycassette.system.files.project_file import Project, find_project
 from ptycassette.system.files.state_dirs import current_dir, home_dir
+from ptycassette.system.files.whole_file import read_plain
+from ptycassette.system.git_questions import git_commit
 from ptycassette.system.pty.process import PtyChild, spawn
 from ptycassette.system.pty.terminal import Scripted, TerminalTemplate, modes_of_line
 from ptycassette.terminal.emulator import default_emulator
@@ -193,8 +201,11 @@ class RecordOptions(TypedDict, total=False):
     terminal: TerminalTemplate | None
 
 
-class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """``RecordOptions`` with all defaults filled in."""
+class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """How a program is run and recorded: ``RecordOptions`` with all defaults filled in.
+
+    Commands, sessions, reruns, forks and probes make it with ``run_spec``, and hand it on whole.
+    """
 
     size: Size = DEFAULT_SIZE
     cwd: str | os.PathLike[str] | None = None
@@ -246,8 +257,12 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"durability is {self.durability!r}, and must be os or disk")
 
 
-def plan_of(options: RecordOptions) -> RecordPlan:
-    """The plan of a recording that this process drives, with the settings of the project file.
+def run_spec(project: Project | None = None, /, **options: Unpack[RecordOptions]) -> RunSpec:
+    """How to run a program: the options, else the project file's settings, else the defaults.
+
+    Args:
+        project: the project file; that of the current folder when None.
+        **options: see ``RecordOptions``.
 
     Raises:
         ValueError: an option has an invalid value.
@@ -255,7 +270,8 @@ def plan_of(options: RecordOptions) -> RecordPlan:
         CassetteError: the project file cannot be read, or is wrong.
     """
     given: dict[str, Any] = dict(options)
-    project = find_project()
+    if project is None:
+        project = find_project()
     given["size"] = size_given(given.get("size", project.size or DEFAULT_SIZE))
     if given.get("idle_limit_ms") is None and project.idle_limit_s is not None:
         given["idle_limit_ms"] = round(project.idle_limit_s * 1000)
@@ -265,7 +281,42 @@ def plan_of(options: RecordOptions) -> RecordPlan:
     if isinstance(tape, bool | str):
         given["tape"] = _default_tape(options, tape) if tape else None
     kinds = kinds_named(options.get("streams") or "terminal")
-    return RecordPlan(**{**given, "streams": None if kinds.only_terminal else kinds})
+    return RunSpec(**{**given, "streams": None if kinds.only_terminal else kinds})
+
+
+AnySession = TypeVar("AnySession", bound=SessionBase)
+
+
+def live_session(
+    kind: type[AnySession], argv: Sequence[str], spec: RunSpec, *, tap: SessionTap | None = None
+) -> AnySession:
+    """A session of a program that is run as ``spec`` has it, but not recorded.
+
+    Args:
+        kind: ``Session`` or ``AsyncSession``.
+        argv: the program and its arguments.
+        spec: how to run it.
+        tap: listens to everything that happens; called from the pump's thread.
+
+    Raises:
+        SpawnError, PreflightError: as for ``kind``.
+    """
+    return kind(
+        argv,
+        size=spec.size,
+        cwd=spec.cwd,
+        env=spec.env,
+        base_env=spec.base_env,
+        clean_env=spec.clean_env,
+        term=spec.term,
+        timeout_s=spec.timeout_s,
+        streams=spec.streams or "terminal",
+        clock=spec.clock,
+        sleeper=spec.sleeper,
+        emulator=spec.emulator,
+        guard=spec.guard,
+        tap=tap,
+    )
 
 
 def _default_tape(options: RecordOptions, tape: bool | str) -> TapeStarter:  # noqa: FBT001 - as given
@@ -282,9 +333,7 @@ def _default_tape(options: RecordOptions, tape: bool | str) -> TapeStarter:  # n
     )
 
 
-def provider_without_proxy(
-    options: RecordOptions,
-) -> tuple[Mapping[str, str], Sequence[str]]:
+def provider_without_proxy(spec: RunSpec) -> tuple[Mapping[str, str], Sequence[str]]:
     """Variables and arguments for a program that is run without being recorded.
 
     They point it at the provider that ``tape`` names; empty without a name.
@@ -293,17 +342,16 @@ def provider_without_proxy(
         PreflightError: PTYCASSETTE_DISABLE_NETWORK is set, and the provider is elsewhere.
         UsageError: the provider is unknown, or we do not know how to point the program at it.
     """
-    if not options.get("tape"):
+    if spec.tape is None:
         return {}, ()
     from ptycassette.recording.io.tape_proxy import ProxyStarter  # few runs have one
 
-    plan = plan_of(options)
-    if not isinstance(plan.tape, ProxyStarter):
+    if not isinstance(spec.tape, ProxyStarter):
         return {}, ()
-    return plan.tape.without_proxy(environment_of_tape(plan))
+    return spec.tape.without_proxy(environment_of_tape(spec))
 
 
-def environment_of_tape(plan: RecordPlan) -> dict[str, str]:
+def environment_of_tape(plan: RunSpec) -> dict[str, str]:
     """The program's environment, with the base URLs of providers that the user's has.
 
     The tape sends requests to these URLs, even if the program starts in a clean environment: the
@@ -325,7 +373,7 @@ def is_allowed_name(name: str) -> bool:
     return name in CLEAN_NAMES or name.startswith("LC_") or name == "TERM"
 
 
-def environment_of(plan: RecordPlan) -> dict[str, str]:
+def environment_of(plan: RunSpec) -> dict[str, str]:
     """The environment of the program, the side channel not included."""
     made = child_environment(
         clean=plan.clean_env, extra=plan.env, term=plan.term, base=plan.base_env
@@ -777,7 +825,7 @@ def locale_of(env: Mapping[str, str]) -> str | None:
 def head_of(
     argv: Sequence[str],
     target: Path,
-    plan: RecordPlan,
+    plan: RunSpec,
     *,
     env: Mapping[str, str],
     binary: Path | None,
@@ -825,7 +873,7 @@ def head_of(
     )
 
 
-def _pty_mode(plan: RecordPlan, env: Mapping[str, str]) -> dict[str, Any] | None:
+def _pty_mode(plan: RunSpec, env: Mapping[str, str]) -> dict[str, Any] | None:
     if plan.streams is not None and not plan.streams.with_terminal:
         return {"kind": "pipe"}
     if plan.pty is not None:
@@ -833,7 +881,7 @@ def _pty_mode(plan: RecordPlan, env: Mapping[str, str]) -> dict[str, Any] | None
     return (plan.terminal or TerminalTemplate.of_environment(env)).modes()
 
 
-def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: datetime) -> Harness:
+def _harness(argv: Sequence[str], plan: RunSpec, binary: Path | None, now: datetime) -> Harness:
     if isinstance(plan.harness, Harness):
         return plan.harness
     given = None if plan.capability is None else dict(plan.capability)
@@ -857,7 +905,7 @@ def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: da
     return msgspec.structs.replace(harness, capability=given)
 
 
-def _options(plan: RecordPlan, tape: RunningTape | None) -> dict[str, Any]:
+def _options(plan: RunSpec, tape: RunningTape | None) -> dict[str, Any]:
     """The options that ``recover`` needs to finalise in the same way."""
     options: dict[str, Any] = {"frame_policy": plan.frame_policy}
     if plan.idle_limit_ms is not None:

@@ -34,16 +34,15 @@ from ptycassette.model.records import (
 )
 from ptycassette.model.visible_text import visible
 from ptycassette.recording.input_script import ScriptStep
-from ptycassette.recording.io.options import RecordOptions, RecordPlan, plan_of
+from ptycassette.recording.io.options import RecordOptions, RunSpec, run_spec
 from ptycassette.recording.io.recorder import Recorder, SavingSignals, checked_payload
 from ptycassette.recording.io.saver import Saver, StartedSaver, savers_wanted
 from ptycassette.recording.session.base import SessionBase
 from ptycassette.recording.session.session import Session, matches_in_file
 from ptycassette.system.clock import MonotonicClock, monotonic_s
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 from ptycassette.system.ownership import owned_context
-from ptycassette.system.priority import raised_priority
-from ptycassette.system.pty.process import PipedChild, PtyChild, spawn_piped
+from ptycassette.system.pty.process import PipedChild, PtyChild, raised_priority, spawn_piped
 from ptycassette.system.pty.terminal import (
     QUIET,
     STOPPING,
@@ -179,8 +178,16 @@ def record(
         SecretLeftError: scrubbing left something; nothing was published.
         StorageError: the disk refused; the journal is kept for ``recover``.
     """
-    plan = plan_of(options)
-    with recording_with(Recorder(argv, target, plan, saver=saver_for(plan))) as session:
+    with recorded(argv, target, run_spec(**options)) as session:
+        yield session
+
+
+@owned_context
+def recorded(
+    argv: Sequence[str], target: str | os.PathLike[str], spec: RunSpec
+) -> Iterator[Recording]:
+    """As ``record``, with the options in one piece."""
+    with recording_with(Recorder(argv, target, spec, saver=saver_for(spec))) as session:
         yield session
 
 
@@ -201,7 +208,7 @@ def recording_with(recorder: Recorder) -> Iterator[Recording]:
         session.complete()
 
 
-def saver_for(plan: RecordPlan) -> Saver | None:
+def saver_for(plan: RunSpec) -> Saver | None:
     """A saver that may be started later; None if only this process can do its work.
 
     A caller's own emulator, scrubber, hook or clock cannot be passed to another process.

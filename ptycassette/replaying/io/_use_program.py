@@ -15,18 +15,16 @@ from ptycassette.cassette.timeline.match import Matching
 from ptycassette.errors import CassetteError, RefusedError, UsageError
 from ptycassette.model.records import native_text, streams_of
 from ptycassette.model.screen import Size
-from ptycassette.recording.io.options import provider_without_proxy
-from ptycassette.recording.session.base import DEFAULT_SIZE, StreamChoice, kinds_named
+from ptycassette.recording.io.options import (
+    RunSpec,
+    provider_without_proxy,
+    run_spec,
+)
+from ptycassette.recording.session.base import StreamChoice, kinds_named
 from ptycassette.replaying.io.places import folders_of, found_path
-from ptycassette.system.files.project_file import find_project
 
-_OF_THE_START = (
-    "cwd", "env", "base_env", "clean_env", "term", "timeout_s", "clock", "sleeper", "emulator",
-)  # fmt: skip
-"""The record options that say how the program is started and driven, not what is kept of it."""
 _OF_THE_DRIVE = ("term", "timeout_s", "clock", "sleeper", "emulator")
-"""Those of them that a rerun leaves to the caller: place and environment are its own."""
-_OF_THE_TAPE = ("tape", "harness")
+"""The record options that a rerun leaves to the caller: place and environment are its own."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,33 +73,38 @@ def program_of(plan: Plan) -> Sequence[str]:
         if recorded:
             return tuple(map(native_text, recorded))
     raise UsageError(
-        "which program? This mode runs it for real", where=str(plan.path),
+        "the program is missing: this mode runs it", where=str(plan.path),
         hint="give argv: use(path, ['claude'])",
     )  # fmt: skip
 
 
-def live_run(plan: Plan) -> tuple[Sequence[str], Any]:
-    """How a program is run that is not recorded: its argv, and the options of its start.
+def _spec_of(plan: Plan, **more: Any) -> RunSpec:
+    """How the program is run."""
+    options: Any = {"streams": live_streams(plan), **plan.options, **more}
+    if plan.size is not None:
+        options["size"] = plan.size
+    return run_spec(**options)
+
+
+def live_run(plan: Plan) -> tuple[Sequence[str], RunSpec]:
+    """How a program is run that is not recorded, and its argv.
 
     If ``tape`` names a provider, the program is pointed at it as in a recording, but straight.
 
     Raises:
         CassetteError: it is not known which program, or how to point it at that provider.
     """
-    size = plan.size or find_project().size or DEFAULT_SIZE
-    started = {name: plan.options[name] for name in _OF_THE_START if name in plan.options}
     program, *words = program_of(plan)
-    names = (*_OF_THE_START, *_OF_THE_TAPE)
-    asked: Any = {name: plan.options[name] for name in names if name in plan.options}
-    environment, arguments = provider_without_proxy(asked)
+    spec = _spec_of(plan)
+    own = spec.env or {}
+    environment, arguments = provider_without_proxy(spec)
     if environment or arguments:
-        started["env"] = {**(started.get("env") or {}), **environment}
+        spec = msgspec.structs.replace(spec, env={**own, **environment})
     else:
         from ptycassette.recording.io.recorder import check_network  # noqa: PLC0415 - the recorder
 
-        check_network(program, {**os.environ, **(started.get("env") or {})})
-    argv = (program, *arguments, *words)
-    return argv, {"size": size, "streams": live_streams(plan), **started}
+        check_network(program, {**os.environ, **own})
+    return (program, *arguments, *words), spec
 
 
 def live_streams(plan: Plan) -> StreamChoice:
@@ -123,13 +126,10 @@ def live_streams(plan: Plan) -> StreamChoice:
         raise UsageError(str(exc), where=str(plan.path), hint="or pass streams='pipes'") from exc
 
 
-def recording_options(plan: Plan, **more: Any) -> Any:
+def recording_spec(plan: Plan, **more: Any) -> RunSpec:
     if "show" in more:
         plan.path.parent.mkdir(parents=True, exist_ok=True)
-    own: dict[str, Any] = {"streams": live_streams(plan), **_tape_again(plan)}
-    if plan.size is not None:
-        own["size"] = plan.size
-    return {**own, **plan.options, **more}
+    return _spec_of(plan, **_tape_again(plan), **more)
 
 
 def _tape_again(plan: Plan) -> dict[str, bool | str]:
@@ -166,9 +166,13 @@ class ShownOutput:
             )
 
 
-def rerun_options(plan: Plan) -> dict[str, Any]:
-    """The options of the session that the caller gave."""
-    said = {name: plan.options[name] for name in _OF_THE_DRIVE if name in plan.options}
-    if plan.size is not None:
-        said["size"] = plan.size
-    return {**said, "streams": live_streams(plan)}
+def rerun_spec(plan: Plan, spec: RunSpec) -> RunSpec:
+    """How the program of a rerun is run, with the options of the session that the caller gave."""
+    chosen = {name: plan.options[name] for name in _OF_THE_DRIVE if name in plan.options}
+    kinds = kinds_named(live_streams(plan))
+    return msgspec.structs.replace(
+        spec,
+        size=plan.size or spec.size,
+        streams=None if kinds.only_terminal else kinds,
+        **chosen,
+    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,7 @@ import msgspec
 
 from ptycassette.agents.rerun.report import RerunReport
 from ptycassette.cassette.io.reader import Cassette, open_cassette
-from ptycassette.cassette.timeline.match_entries import read_entries
-from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
+from ptycassette.cassette.timeline.match import DEFAULT_THRESHOLD, Scorer, read_entries
 from ptycassette.errors import (
     CassetteError,
     DivergenceError,
@@ -25,9 +23,11 @@ from ptycassette.errors import (
     SessionError,
     UsageError,
 )
+from ptycassette.extras import need_extra
 from ptycassette.model.records import streams_of
 from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import visible, visible_bytes
+from ptycassette.recording.io.options import live_session
 from ptycassette.recording.session.base import kinds_named
 from ptycassette.recording.session.session import Session
 from ptycassette.replaying.divergence import (
@@ -44,8 +44,8 @@ from ptycassette.replaying.io._use_program import (
     ShownOutput,
     live_run,
     program_of,
-    recording_options,
-    rerun_options,
+    recording_spec,
+    rerun_spec,
     searched,
 )
 from ptycassette.replaying.io.faults import fault_in_force, faulty_rerun
@@ -131,7 +131,7 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
     """The session for ``result.action``."""
     if result.action in {"record", "rewrite", "rerecord"}:
         # Imported here, because it loads the recorder, which replay does not need.
-        from ptycassette.recording.io.recording import record  # noqa: PLC0415
+        from ptycassette.recording.io.recording import recorded  # noqa: PLC0415
 
     match result.action:
         case "replay":
@@ -142,14 +142,13 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
                     yield session
                 session.close()
         case "live":
-            argv, live = live_run(plan)
-            with Session(argv, **live) as session:
+            with live_session(Session, *live_run(plan)) as session:
                 yield session
         case "record" | "rewrite":
             shown = ShownOutput()
-            options = recording_options(plan, overwrite=True, show=shown)
+            spec = recording_spec(plan, overwrite=True, show=shown)
             old = _old_side(plan, result)
-            with record(program_of(plan), plan.path, **options) as recording:
+            with recorded(program_of(plan), plan.path, spec) as recording:
                 yield recording
                 recording.close()
                 shown.refuse_nothing(plan.path)
@@ -157,12 +156,12 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
         case "rerecord":
             with _place_aside() as place:
                 new = place / "new.cassette"
-                with record(program_of(plan), new, **recording_options(plan)) as recording:
+                with recorded(program_of(plan), new, recording_spec(plan)) as recording:
                     yield recording
                 _compare(result, plan.path, new)
         case "rerun":
             with _rerun(plan, result) as run:
-                with Session(run.argv, **run.options) as session:
+                with run.session(Session) as session:
                     yield session
                 result.rerun = run.proof(session.exit_status)
 
@@ -171,7 +170,7 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
 async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[AsyncSession]:
     """As ``session_of``, for ``async with``."""
     # Imported here, because they load asyncio, which most tests do without.
-    from ptycassette.recording.io.async_record import arecord  # noqa: PLC0415
+    from ptycassette.recording.io.async_record import arecorded  # noqa: PLC0415
     from ptycassette.recording.session.async_session import AsyncSession, require_asyncio  # noqa: PLC0415
 
     require_asyncio()
@@ -187,14 +186,13 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
                     yield session
                 await session.close()
         case "live":
-            argv, live = live_run(plan)
-            async with AsyncSession(argv, **live) as session:
+            async with live_session(AsyncSession, *live_run(plan)) as session:
                 yield session
         case "record" | "rewrite":
             shown = ShownOutput()
-            options = recording_options(plan, overwrite=True, show=shown)
+            spec = recording_spec(plan, overwrite=True, show=shown)
             old = _old_side(plan, result)
-            async with arecord(program_of(plan), plan.path, **options) as recording:
+            async with arecorded(program_of(plan), plan.path, spec) as recording:
                 yield recording
                 await recording.close()
                 shown.refuse_nothing(plan.path)
@@ -202,12 +200,12 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
         case "rerecord":
             with _place_aside() as place:
                 new = place / "new.cassette"
-                async with arecord(program_of(plan), new, **recording_options(plan)) as recording:
+                async with arecorded(program_of(plan), new, recording_spec(plan)) as recording:
                     yield recording
                 _compare(result, plan.path, new)
         case "rerun":
             with _rerun(plan, result) as run:
-                async with AsyncSession(run.argv, **run.options) as asession:
+                async with run.session(AsyncSession) as asession:
                     yield asession
                 result.rerun = run.proof(asession.exit_status)
 
@@ -262,7 +260,8 @@ def _opened(plan: Plan) -> Cassette:
             "there is no such cassette, and the mode is replay"
             + (f"; these folders were searched: {folders}" if folders else ""),
             where=str(plan.path),
-            hint=f"{meant}record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the program is",
+            hint=f"{meant}record it with PTYCASSETTE_MODE=auto (or mode='auto') where the program"
+            " is installed",
         ) from exc
 
 
@@ -349,10 +348,7 @@ def _say_what_is_awaited(exc: SessionError, left: Unplayed, cassette: Cassette) 
 @owned_context
 def _rerun(plan: Plan, result: UseResult) -> Iterator[DrivenRerun]:
     """The real program, answered from the tape; at the end it raises the divergence, if any."""
-    if find_spec("aiohttp") is None:
-        raise UsageError(
-            "mode rerun needs more than is installed", hint="pip install 'ptycassette[tape]'"
-        )
+    need_extra("tape", "aiohttp")
     # It loads an HTTP server, which the other modes do not need.
     from ptycassette.agents.rerun.io.driving import driven_rerun, rerun_error  # noqa: PLC0415
 
@@ -366,9 +362,9 @@ def _rerun(plan: Plan, result: UseResult) -> Iterator[DrivenRerun]:
             env=plan.options.get("env"),
             harness=getattr(harness, "name", harness),
             **faulty_rerun(os.environ),
-        ) as run,
+        ) as recorded_run,
     ):
-        run.options.update(rerun_options(plan))
+        run = msgspec.structs.replace(recorded_run, spec=rerun_spec(plan, recorded_run.spec))
         try:
             yield run
         except SessionError as exc:  # perhaps it waits for an answer that the tape did not give

@@ -39,11 +39,12 @@ def mode_named(name: str, *, where: str | None = None) -> RunMode:
     raise UsageError(f"mode {name!r} is not one of {', '.join(RUN_MODES)}", where=where)
 
 
-def resolve_mode(*choices: tuple[str, str | None], env: Mapping[str, str]) -> RunMode:
+def resolve_mode(*choices: tuple[str | None, str | None], env: Mapping[str, str]) -> RunMode:
     """The mode in force: the first choice that is set, then the environment, then ``replay``.
 
     Args:
-        choices: (name of the setting, its value or None), the strongest first.
+        choices: (name of the setting, or None for an argument; its value or None), the strongest
+            first.
         env: the environment.
 
     Raises:
@@ -90,7 +91,7 @@ def mode_in_force(said: str | None, *, env: Mapping[str, str]) -> RunMode:
         UsageError: any of them is an unknown mode.
     """
     run = _RUN_MODES[-1]
-    stated = resolve_mode(("mode", said), env=env)  # complains about a typo in any case
+    stated = resolve_mode((None, said), env=env)  # complains about a typo in any case
     if run.ruling is not None:
         return run.ruling
     if said is not None or env.get(MODE_VARIABLE):
@@ -99,6 +100,11 @@ def mode_in_force(said: str | None, *, env: Mapping[str, str]) -> RunMode:
         return run.fallback
     project = find_project()
     return resolve_mode((str(project.where), project.mode), env={})
+
+
+def comparison_in_force(said: str | None) -> str:
+    """How input is compared: as the call has it, else the project file, else ``prompt``."""
+    return said or find_project().compare or "prompt"
 
 
 def resolve_secrets(env: Mapping[str, str]) -> SecretsPolicy:

@@ -36,12 +36,11 @@ from ptycassette.replaying.io._use_session import (
     begin,
     session_of,
 )
-from ptycassette.replaying.io.modes import mode_in_force, resolve_secrets
+from ptycassette.replaying.io.modes import comparison_in_force, mode_in_force, resolve_secrets
 from ptycassette.replaying.io.places import folders_of_callers
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.watched_uses import announce_use
 from ptycassette.scrub.io.conceal import concealed
-from ptycassette.system.files.project_file import find_project
 from ptycassette.system.ownership import owned_async_context, owned_context
 
 if TYPE_CHECKING:
@@ -277,7 +276,7 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     if unknown := sorted(set(record_options) - set(RecordOptions.__annotations__)):
         raise TypeError(f"use() and record() take no option {', '.join(unknown)}")
     if match is None:
-        match = find_project().compare or "prompt"
+        match = comparison_in_force(None)
     if not isinstance(match, str | Matching):
         match = Matching(same=match, order=order or "strict", secrets=secrets)
         order = secrets = None

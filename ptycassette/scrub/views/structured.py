@@ -1,8 +1,7 @@
 """JSON values: every string in them, keys included, and strings that form one text together.
 
-A stream of deltas (``{"delta": {"text": "sk-"}}``, ``{"delta": {"text": "ant-"}}``) carries one
-message in many events. The strings at one place of consecutive payloads are therefore also
-searched as one text.
+A stream carries one message in many events (``{"add": "sk-"}``, ``{"add": "ant-"}``). The strings
+at one place of consecutive payloads are therefore also searched as one text.
 """
 
 from __future__ import annotations
@@ -384,6 +383,9 @@ def _tail(run: list[_Part]) -> list[_Part]:
 BLOCK = 65536
 _BREAKS = "\n\x1b\r "
 _OVERLAP = 4096
+BESIDE = 2048
+"""No rule reaches further over the ends of lines, but for those of key files, whose lines are found
+one by one."""
 _STEP = 512
 """So many bytes are asked for at once: the smaller, the less is read around what is wanted."""
 
@@ -444,17 +446,23 @@ class Blocks:
 def around(raw: str, wanted: Callable[[int, int], bool]) -> Iterator[tuple[int, int]]:
     """Stretches of a block with the parts that are wanted, each with the text around it.
 
-    That is as much as two blocks have in common, and the stretches are cut as blocks are.
+    That is ``BESIDE`` characters on each side, and the rest of the line that they end in, but at
+    most as much as two blocks have in common. The stretches are cut as blocks are.
     """
     begin = end = 0
     for at in range(0, len(raw) or 1, _STEP):
         if not wanted(at, min(len(raw), at + _STEP)):
             continue
-        if at - _OVERLAP > end:
+        furthest = max(0, at - _OVERLAP)
+        line = raw.rfind("\n", furthest, max(0, at - BESIDE))
+        first = line if line >= 0 else furthest
+        if first > end:
             if end:
                 yield begin, _last_break(raw, end, _OVERLAP)
-            begin = _first_break(raw, at - _OVERLAP, _OVERLAP)
-        end = at + _STEP + _OVERLAP
+            begin = _first_break(raw, first, _OVERLAP)
+        furthest = at + _STEP + _OVERLAP
+        line = raw.find("\n", at + _STEP + BESIDE, furthest)
+        end = line + 1 if line >= 0 else furthest
     if end:
         yield begin, _last_break(raw, end, _OVERLAP) if end < len(raw) else len(raw)
 

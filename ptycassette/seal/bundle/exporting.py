@@ -15,7 +15,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from securesystemslib.signer import CryptoSigner
 
-from ptycassette.cassette.manifest_digest import canonical_json
+from ptycassette.cassette.manifest import canonical_json
 from ptycassette.cassette.strict_json import parse_strict
 from ptycassette.errors import (
     CassetteError,
@@ -30,6 +30,7 @@ from ptycassette.seal.bundle.transcripts import tool_graph, transcript_of
 from ptycassette.seal.trust import Trust, checked, strict_base64, weakness
 from ptycassette.tape.providers.answers import answer_of
 from ptycassette.tape.providers.neutral import ModelAnswer
+from ptycassette.tape.providers.questions import messages_in, option_values, system_prompt
 
 # The shapes of a bundle and of an actual record, as tables; every violation is reported.
 
@@ -146,10 +147,10 @@ def embedding_text(numbers: Sequence[float]) -> str:
     try:
         text = base64.b64encode(pack(f"<{len(numbers)}f", *numbers)).decode()
     except (OverflowError, error, TypeError) as exc:
-        raise UsageError(f"this is no embedding: {exc}") from exc
+        raise UsageError(f"this is not an embedding: {exc}") from exc
     if embedding_of(text) is None:
         raise UsageError(
-            f"this is no embedding: it needs 1 to {_MAX_FLOATS} finite numbers, not all zero"
+            f"this is not an embedding: it needs 1 to {_MAX_FLOATS} finite numbers, not all zero"
         )
     return text
 
@@ -541,63 +542,26 @@ def _document(question: bytes, where: str) -> dict[str, Any]:
     try:
         asked = parse_strict(question, where=where, error=RecordError, limits=LIMITS)
     except InvalidCassetteError as exc:
-        raise RefusedError(f"no question to a model: {exc.message}", where=where) from exc
+        raise RefusedError(f"not a question to a model: {exc.message}", where=where) from exc
     if not isinstance(asked, dict):
-        raise RefusedError("no question to a model: no JSON object", where=where)
+        raise RefusedError("not a question to a model: not a JSON object", where=where)
     return asked
 
 
 def _inputs(asked: Mapping[str, Any], where: str) -> dict[str, Any]:
-    for name in ("messages", "input", "contents"):  # chat and Anthropic, responses, Gemini
-        messages = asked.get(name)
-        if isinstance(messages, str):
-            messages = [{"role": "user", "content": messages}]
-        if isinstance(messages, list):
-            break
-    else:
-        raise RefusedError("no question to a model: it has no messages", where=where)
-    inputs: dict[str, Any] = {"system_prompt": _system_prompt(asked, messages)}
-    inputs["messages"] = messages
+    messages = messages_in(asked)
+    if messages is None:
+        raise RefusedError("not a question to a model: it has no messages", where=where)
+    inputs: dict[str, Any] = {"system_prompt": system_prompt(asked), "messages": messages}
     if isinstance(asked.get("tools"), list):
         inputs["tools"] = asked["tools"]
     return inputs
 
 
-def _system_prompt(asked: Mapping[str, Any], messages: list[Any]) -> str:
-    """The system prompt from its own field; else from system messages, which stay in the list."""
-    for name in ("system", "instructions", "systemInstruction", "system_instruction"):
-        if name in asked:
-            return _plain(asked[name])
-    roles = {"system", "developer"}
-    own = (one for one in messages if isinstance(one, dict) and one.get("role") in roles)
-    return "\n".join(_plain(one.get("content")) for one in own)
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, dict):
-        value = value.get("parts")
-    if isinstance(value, list):
-        texts = (one.get("text") for one in value if isinstance(one, dict))
-        return "\n".join(text for text in texts if isinstance(text, str))
-    return value if isinstance(value, str) else ""
-
-
 def _sampling(asked: Mapping[str, Any]) -> dict[str, Any]:
-    given = asked.get("generationConfig")
-    config = given if isinstance(given, dict) else asked
     found: dict[str, Any] = {}
-    for name, names in {
-        "temperature": ("temperature",),
-        "top_p": ("top_p", "topP"),
-        "seed": ("seed",),
-        "max_tokens": (
-            "max_tokens",
-            "max_completion_tokens",
-            "max_output_tokens",
-            "maxOutputTokens",
-        ),
-    }.items():
-        said = (config[one] for one in names if config.get(one) is not None)
+    for name in ("temperature", "top_p", "seed", "max_tokens"):
+        said = (value for value in option_values(asked, name) if value is not None)
         value = next(said, DEFAULT if name in {"temperature", "top_p"} else None)
         if value is not None:
             found[name] = value

@@ -17,7 +17,13 @@ from ptycassette.errors import CassetteError, PreflightError
 from ptycassette.model.records import decoded_json
 from ptycassette.profiles.session_log import StrictTable, read_checked
 from ptycassette.tape.providers.answers import AnswerFacts
-from ptycassette.tape.providers.questions import question_model
+from ptycassette.tape.providers.questions import (
+    asks_a_model,
+    earlier_answer,
+    option_values,
+    question_model,
+    refers_elsewhere,
+)
 from ptycassette.tape.routing import (
     Origin,
     OutgoingRequest,
@@ -273,7 +279,7 @@ def search_body(body: bytes, keys: Collection[str], *, content_type: str = "") -
     if _FORM.fullmatch(body):
         fields = parse_qsl(body.decode("latin-1"), keep_blank_values=True)
         return Searched(tuple(search.fields(fields)), None)
-    raise UnsearchedBodyError("it is no JSON, form or multipart whose keys could be looked at")
+    raise UnsearchedBodyError("it is not JSON, a form or multipart whose keys could be looked at")
 
 
 def body_without(body: bytes, keys: Collection[str]) -> bytes:
@@ -347,7 +353,7 @@ def _in_multipart(body: bytes, content_type: str, search: _Search) -> Iterator[s
         try:
             text = content.decode()
         except UnicodeDecodeError as exc:
-            raise UnsearchedBodyError(f"its part {name!r} is no text") from exc
+            raise UnsearchedBodyError(f"its part {name!r} is not text") from exc
         yield from search.fields([(name, text)])
 
 
@@ -501,12 +507,6 @@ class Prices(StrictTable, frozen=True, kw_only=True):
 # A budget that stops before it is exceeded: the highest cost of a question is reserved first.
 
 
-_GENERATES = (":generateContent", ":streamGenerateContent")
-_COUNTS = ("count_tokens", ":countTokens")
-_OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-_CHOICES = ("n", "candidateCount")
-_REFERENCES = (b'"file_id"', b'"file_uri"', b'"fileUri"', b'"conversation"', b'"cachedContent"')
-_REFERENCES_BY_URL = (b'"url":"http', b'"url": "http', b'"image_url":"http', b'"image_url": "http')
 _HIDDEN = 1000
 """Tokens that a provider adds by itself, such as instructions for tools, and roles."""
 _UNKNOWN = Model(input=0.0, output=0.0, context=2_000_000, max_output=256_000)
@@ -558,7 +558,7 @@ class Budget:
         Raises:
             QuestionRefusedError: it may cost more than is left, or its cost is unknown.
         """
-        if not self.active or not _asks_a_model(method, target, document):
+        if not self.active or not asks_a_model(method, target, document):
             return
         name = question_model(document, target) or ""
         model = self._prices.model(name)
@@ -624,35 +624,22 @@ class Budget:
                 )
 
     def _input_bound(self, body: bytes, document: Any, model: Model) -> int:
-        earlier = document.get("previous_response_id") if isinstance(document, Mapping) else None
-        beyond = any(one in body for one in (*_REFERENCES, *_REFERENCES_BY_URL))
-        if beyond or (earlier and earlier not in self._totals):
+        earlier = earlier_answer(document)
+        if refers_elsewhere(body) or (earlier and earlier not in self._totals):
             return _HIDDEN + max(model.context, len(body))
         return _HIDDEN + len(body) + (self._totals[earlier] if earlier else 0)
-
-
-def _asks_a_model(method: str, target: str, document: Any) -> bool:
-    path = target.partition("?")[0]
-    if path.endswith(_COUNTS):
-        return False
-    if path.endswith(_GENERATES):
-        return True
-    named = isinstance(document, Mapping) and isinstance(document.get("model"), str)
-    return named and method in {"POST", "GET"}  # GET: a message over a WebSocket
 
 
 def _output_bound(document: Any, model: Model) -> int:
     if not isinstance(document, Mapping):
         return model.max_output
-    config = document.get("generationConfig")
-    holders = [document, config if isinstance(config, Mapping) else {}]
-    limits = _counts(holders, *_OUTPUT_LIMITS, "maxOutputTokens")
-    return max(limits, default=model.max_output) * max(_counts(holders, *_CHOICES), default=1)
+    limits = _counts(document, "max_tokens")
+    return max(limits, default=model.max_output) * max(_counts(document, "n"), default=1)
 
 
-def _counts(holders: list[Mapping[str, Any]], *names: str) -> list[int]:
-    """The valid counts under these names. A provider itself refuses a wrong one."""
-    found = [holder.get(name) for holder in holders for name in names]
+def _counts(document: Mapping[str, Any], option: str) -> list[int]:
+    """The valid counts of an option. A provider itself refuses a wrong one."""
+    found = option_values(document, option)
     return [one for one in found if isinstance(one, int) and one > 0]
 
 
@@ -785,7 +772,7 @@ def _unpacked(question: OutgoingRequest) -> bytes:
     for piece in unpacker.feed(question.body):
         plain += piece
         if len(plain) > MAX_UNPACKED_BYTES:
-            raise QuestionRefusedError("it unpacks to more than anybody can look at")
+            raise QuestionRefusedError("it unpacks to more than can be looked at")
     unpacker.end()
     if unpacker.problem is not None:
         raise QuestionRefusedError(f"it cannot be looked at: {unpacker.problem}")

@@ -1,6 +1,6 @@
 """Decide which question continues which, to tell conversations apart.
 
-An answer can bring a new name (``previous_response_id``, the id of a tool call). A question that
+An answer can bring a new name (its own id, the id of a tool call). A question that
 holds such a name continues the last entry that brought one of them. Without such a name it
 continues the longest earlier question whose turns are its own first turns.
 """

@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from ptycassette.model.records import decoded_json, objects_in
 from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses, sse
-from ptycassette.tape.providers.neutral import Api, ModelAnswer, text_in
+from ptycassette.tape.providers.neutral import Api, ModelAnswer, Stop, text_in
 
-_APIS = (anthropic, openai_responses, openai_chat, gemini)
+APIS: dict[Api, ModuleType] = {
+    "anthropic": anthropic,
+    "responses": openai_responses,
+    "chat": openai_chat,
+    "gemini": gemini,
+}
+_APIS = tuple(APIS.values())
 _MOST_DOCUMENT = 8 << 20
 _TELLING = re.compile(rb"usage|\"model|_call|function|" + anthropic.CALL.encode())
-_BY_LINES = (sse.CONTENT_TYPE, "application/x-ndjson", "application/jsonl")
 
 
 class AnswerFacts:
@@ -33,7 +39,7 @@ class AnswerFacts:
     """
 
     def __init__(self, content_type: str = "") -> None:
-        self._lines = sse.Lines() if _essence(content_type) in _BY_LINES else None
+        self._lines = sse.Lines() if _essence(content_type) in sse.LINE_TYPES else None
         self._held = bytearray()
         self._usage: dict[str, Any] = {}
         self.model: str | None = None
@@ -78,7 +84,7 @@ class AnswerFacts:
         for inner in (value.get("response"), value.get("message")):
             if isinstance(inner, dict):
                 self._take(inner)
-        model = value.get("model") or value.get("modelVersion")
+        model = value.get("model") or value.get(gemini.MODEL)
         if isinstance(model, str):
             self.model = model
         for name in ("usage", gemini.USAGE_MEMBER):
@@ -105,37 +111,55 @@ def answer_of(pieces: Sequence[bytes], content_type: str | None) -> ModelAnswer:
         body = b"".join(pieces)
         texts = sse.data_lines(body) if _essence(content_type) == sse.CONTENT_TYPE else [body]
     for text in texts:
-        found = decoded_json(text)  # None for [DONE], and what is cut off
+        found = decoded_json(text)  # None for the last line of a stream, and what is cut off
         for event in objects_in(found if isinstance(found, list) else [found]):
             _take(answer, event)
     return answer
 
 
 def _take(answer: ModelAnswer, event: Mapping[str, Any]) -> None:
-    inner = event.get("message" if event.get("type") == "message_start" else "response")
-    for one in (event, inner):
-        if isinstance(one, dict):
-            answer.model = text_in(one, "model") or text_in(one, "modelVersion") or answer.model
-            answer.fingerprint = text_in(one, "system_fingerprint") or answer.fingerprint
-            answer.stop = text_in(one, "stop_reason") or answer.stop
+    for one in objects_in([event, anthropic.started(event) or event.get("response")]):
+        answer.model = text_in(one, "model") or text_in(one, gemini.MODEL) or answer.model
+        answer.fingerprint = text_in(one, openai_chat.FINGERPRINT) or answer.fingerprint
+        answer.stop = text_in(one, anthropic.STOP) or answer.stop
     for api in _APIS:
         api.take(answer, event)
+
+
+_EVENT_TYPE = re.compile(rb'(?:^data: ?|^|\})\{"type": ?"([\w.]{1,80})"', re.MULTILINE)
+_MODEL = re.compile(rb'"(?:model|%s)": ?"([^"\\]{1,120})"' % gemini.MODEL.encode())
+
+
+def event_types(body: bytes) -> Iterator[str]:
+    """The types of the events in an answer, without decoding it."""
+    return (kind.decode() for kind in _EVENT_TYPE.findall(body))
+
+
+def first_model(body: bytes) -> str | None:
+    """The first model that a question or an answer names, without decoding it."""
+    found = _MODEL.search(body)
+    return None if found is None else found[1].decode("utf-8", "replace")
 
 
 def api_of(document: Any) -> Api | None:
     """The API of an answer, by its document or its first event."""
     if not isinstance(document, dict):
         return None
-    named: dict[Api, Any] = {
-        "responses": openai_responses,
-        "anthropic": anthropic,
-        "chat": openai_chat,
-        "gemini": gemini,
-    }
-    return next((name for name, api in named.items() if api.is_answer(document)), None)
+    return next((name for name, api in APIS.items() if api.is_answer(document)), None)
 
 
-_HOLDERS = ("function", gemini.CALL, "function_call")
+_HOLDERS = (openai_chat.FUNCTION, gemini.CALL, openai_chat.OLD_CALL)
+_STOPS: dict[str, Stop] = {
+    word.lower(): stop
+    for api in _APIS
+    for stop, words in reversed(api.STOPS.items())  # the end last: Gemini has its word for calls
+    for word in words
+}
+
+
+def stop_of(word: str | None) -> Stop | None:
+    """Why an answer ended, from a provider's word for it; None if no API has that word."""
+    return _STOPS.get((word or "").lower())
 
 
 def called_tools(body: bytes) -> Iterator[tuple[str, str]]:
@@ -168,8 +192,7 @@ def _called(value: Any) -> Iterator[tuple[str, str]]:
                 yield str(inner["name"]), str(call_id or inner.get("id") or "")
 
 
-_USAGES = (anthropic.USAGE, openai_responses.USAGE, openai_chat.USAGE, gemini.USAGE)
-_DETAILS = (anthropic.USAGE, gemini.USAGE, openai_responses.USAGE, openai_chat.USAGE)
+_USAGES = tuple(api.USAGE for api in _APIS)
 
 
 def usage_of(said: Mapping[str, Any]) -> dict[str, int | float]:
@@ -185,8 +208,8 @@ def usage_of(said: Mapping[str, Any]) -> dict[str, int | float]:
     found: dict[str, int | float | None] = {
         "input_tokens": None if given is None else given + beside_input,
         "output_tokens": None if answered is None else answered + beside_output,
-        "cached_input_tokens": _first(said, (one.cached for one in _DETAILS)),
-        "reasoning_output_tokens": _first(said, (one.reasoning for one in _DETAILS)),
+        "cached_input_tokens": _first(said, (one.cached for one in _USAGES)),
+        "reasoning_output_tokens": _first(said, (one.reasoning for one in _USAGES)),
     }
     cost = said.get("cost")
     if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:

@@ -39,20 +39,34 @@ from ptycassette.tape.providers.neutral import (
     read,
     slices,
     text_in,
-    tool_place,
 )
 from ptycassette.tape.providers.sse import framed
 
 PATH = re.compile(r"/messages$")
+VERSION, LIST, COUNT = "/v1", "data", "input_tokens"
+COUNTS = ("count_tokens",)
+REQUEST_ID, CALL_PREFIX = "request-id", "toolu"
+NO_KEY = (401, "x-api-key header is required")
+WRONG_KEY = (401, "invalid x-api-key")
+SYSTEM = ("system",)
 CALL = "tool_use"
 """The type of a block that calls a tool."""
+STOP = "stop_reason"
+SCHEMA = "input_schema"
+OPTIONS: dict[str, str] = {}
+REFERENCES = (b'"file_id"', b'"url":"http', b'"url": "http')
 USAGE = UsageNames(
     input="input_tokens",
     output="output_tokens",
     cached="cache_read_input_tokens",
     input_beside=("cache_read_input_tokens", "cache_creation_input_tokens"),
 )
-_STOPS = {"end": "end_turn", "tool": "tool_use", "length": "max_tokens", "refusal": "refusal"}
+STOPS = {
+    "end": ("end_turn", "stop_sequence"),
+    "tool": ("tool_use",),
+    "length": ("max_tokens",),
+    "refusal": ("refusal",),
+}
 _KINDS = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -151,12 +165,17 @@ def tool_results(message: dict[str, Any]) -> Iterator[ToolPlace]:
     """The results of tools in a recorded message."""
     for block in objects_in(message.get("content")):
         if block.get("type") == "tool_result":
-            yield tool_place(block, "content", "tool_use_id")
+            yield ToolPlace(block, "content", text_in(block, "tool_use_id"))
 
 
 def is_answer(document: Mapping[str, Any]) -> bool:
     """Whether a document, or the first event of a stream, is an answer of this API."""
     return text_in(document, "type") in {"message", "message_start"}
+
+
+def started(event: Mapping[str, Any]) -> Any:
+    """The message whose stream begins with an event; None for other events."""
+    return event.get("message") if event.get("type") == "message_start" else None
 
 
 def calls_in(event: Mapping[str, Any], _known: Sized) -> Iterator[FoundCall]:
@@ -206,12 +225,12 @@ def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
     return {
         **_head(ask, stamp),
         "content": [_block(part, full=True) for part in answer.parts],
-        "stop_reason": _STOPS[answer.stop],
+        "stop_reason": STOPS[answer.stop][0],
         "usage": _usage(answer.usage),
     }
 
 
-def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
+def stream(answer: Answer, ask: Ask, stamp: Stamp, *_: object) -> Iterator[Piece]:
     """The answer as server-sent events."""
     start = {**_head(ask, stamp), "usage": {**_usage(answer.usage), "output_tokens": 1}}
     yield _event("message_start", {"message": start}, paced=True)
@@ -223,7 +242,7 @@ def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
         for delta in _delta_events(part, answer.chunk_chars):
             yield _event("content_block_delta", {"index": index, "delta": delta}, paced=True)
         yield _event("content_block_stop", {"index": index})
-    delta = {"stop_reason": _STOPS[answer.stop], "stop_sequence": None}
+    delta = {"stop_reason": STOPS[answer.stop][0], "stop_sequence": None}
     yield _event("message_delta", {"delta": delta, "usage": _usage(answer.usage)})
     yield _event("message_stop", {})
 
@@ -294,9 +313,8 @@ def error(status: int, message: str, kind: str = "") -> dict[str, Any]:
     return {"type": "error", "error": {"type": error_type, "message": message}}
 
 
-def stream_error(status: int, message: str, kind: str = "") -> Piece:
-    """An error in the middle of a stream."""
-    body = error(status, message, kind)
+def stream_error(body: dict[str, Any], *_: object) -> Piece:
+    """An ``error`` in the middle of a stream."""
     return _event("error", {"error": body["error"]})
 
 

@@ -40,11 +40,31 @@ from ptycassette.tape.providers.neutral import (
     read,
     slices,
     text_in,
-    tool_place,
 )
 from ptycassette.tape.providers.sse import framed
 
 PATH = re.compile(r"/models/[^/:]+:(?:g|streamG)enerateContent$")
+VERSION, LIST, COUNT = "/v1beta", "models", "totalTokens"
+COUNTS = (":countTokens",)
+REQUEST_ID, CALL_PREFIX = "x-request-id", "call"
+NO_KEY = (403, "Method doesn't allow unregistered callers. Please use API Key.")
+WRONG_KEY = (400, "API key not valid. Please pass a valid API key.")
+GENERATES = (":generateContent", ":streamGenerateContent")
+MESSAGES = "contents"
+PARTS = "parts"
+SYSTEM = ("systemInstruction", "system_instruction")
+MODEL = "modelVersion"
+SCHEMA = "parametersJsonSchema"
+CONFIG = ("generationConfig", "generation_config")
+OPTIONS = {
+    "max_tokens": "maxOutputTokens",
+    "top_p": "topP",
+    "top_k": "topK",
+    "frequency_penalty": "frequencyPenalty",
+    "presence_penalty": "presencePenalty",
+    "n": "candidateCount",
+}
+REFERENCES = (b'"file_uri"', b'"fileUri"', b'"cachedContent"')
 CALL = "functionCall"
 """The member of a part that calls a tool."""
 USAGE_MEMBER = "usageMetadata"
@@ -56,7 +76,7 @@ USAGE = UsageNames(
     output_beside=("thoughtsTokenCount",),
 )
 _LINE_END = b"\r\n"
-_STOPS = {"end": "STOP", "tool": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}
+STOPS = {"end": ("STOP",), "tool": ("STOP",), "length": ("MAX_TOKENS",), "refusal": ("SAFETY",)}
 _KINDS = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -148,6 +168,11 @@ def _tools(tools: Field) -> Iterator[str]:
                 tool.refuse(f": unknown tool {name!r}")
 
 
+def declared(tool: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The functions that an offered tool declares; empty for tools of other kinds."""
+    return objects_in(tool.get("functionDeclarations", tool.get("function_declarations")))
+
+
 def turn(content: Field) -> Message:
     """One content: a role and parts."""
     role = content.word("role", "user")
@@ -190,7 +215,9 @@ def tool_results(content: dict[str, Any]) -> Iterator[ToolPlace]:
     """The results of tools in a recorded content."""
     for part in objects_in(content.get("parts")):
         if isinstance(part.get("functionResponse"), dict):
-            yield tool_place(part["functionResponse"], "response", "id")
+            yield ToolPlace(
+                part["functionResponse"], "response", text_in(part["functionResponse"], "id")
+            )
 
 
 def is_answer(document: Mapping[str, Any]) -> bool:
@@ -231,7 +258,7 @@ def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
     return _response(parts, answer, ask, stamp, last=True)
 
 
-def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
+def stream(answer: Answer, ask: Ask, stamp: Stamp, *_: object) -> Iterator[Piece]:
     """The answer as server-sent events or as the elements of a JSON array."""
     parts: list[Text | Thought | Call] = []
     for part in answer.parts:
@@ -273,7 +300,7 @@ def _response(
     """A response with one candidate; only the last one of a stream has a finish reason."""
     candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
     if last:
-        candidate["finishReason"] = _STOPS[answer.stop]
+        candidate["finishReason"] = STOPS[answer.stop][0]
     return {
         "candidates": [candidate],
         "usageMetadata": _usage(answer.usage),
@@ -304,9 +331,9 @@ def error(status: int, message: str, kind: str = "") -> dict[str, Any]:
     return {"error": {"code": status, "message": message, "status": error_status}}
 
 
-def stream_error(status: int, message: str, kind: str = "") -> Piece:
-    """An error in the middle of a stream."""
-    return Piece(framed(error(status, message, kind), line_end=_LINE_END))
+def stream_error(body: dict[str, Any], *_: object) -> Piece:
+    """An ``error`` in the middle of a stream."""
+    return Piece(framed(body, line_end=_LINE_END))
 
 
 def models(names: Sequence[tuple[str, str]]) -> dict[str, Any]:

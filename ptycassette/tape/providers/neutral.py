@@ -95,7 +95,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     stream: bool
     turns: tuple[Message, ...]
     tools: tuple[str, ...] = ()
-    include_usage: bool = True
+    wants_usage: bool = True
     sse: bool = True
 
     @property
@@ -206,11 +206,6 @@ class ToolPlace(msgspec.Struct, frozen=True):
     within: dict[str, Any]
     member: str
     call: str
-
-
-def tool_place(within: dict[str, Any], member: str, id_member: str) -> ToolPlace:
-    """The result in ``member`` of an object that has the id of the call in ``id_member``."""
-    return ToolPlace(within, member, text_in(within, id_member))
 
 
 FoundCall = tuple[Any, Any, Mapping[str, Any]]

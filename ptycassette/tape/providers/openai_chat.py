@@ -8,12 +8,13 @@ chunk with the role, chunks with deltas, one with the finish reason, one with th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import msgspec
 
-from ptycassette.model.records import objects_in
+from ptycassette.model.records import decoded_json, objects_in
 from ptycassette.tape.providers.neutral import (
     Answer,
     Ask,
@@ -37,18 +38,36 @@ from ptycassette.tape.providers.neutral import (
     read,
     slices,
     text_in,
-    tool_place,
 )
-from ptycassette.tape.providers.sse import DONE, framed
+from ptycassette.tape.providers.sse import LAST_LINE, framed
 
 PATH = re.compile(r"/chat/completions$")
+VERSION, LIST = "/v1", "data"
+REQUEST_ID, CALL_PREFIX = "x-request-id", "call"
+NO_KEY = (401, "You didn't provide an API key.")
+WRONG_KEY = (401, "Incorrect API key provided.")
+MESSAGES = "messages"
+FUNCTION = "function"
+"""The member of a tool, or of a call, that has its name."""
+OLD_CALL = "function_call"
+TOOL_CALLS = "tool_calls"
+CALL_ID = "tool_call_id"
+SCHEMA = "parameters"
+FINGERPRINT = "system_fingerprint"
+OPTIONS = {"max_tokens": "max_completion_tokens"}
+REFERENCES = (b'"image_url":"http', b'"image_url": "http')
 USAGE = UsageNames(
     input="prompt_tokens",
     output="completion_tokens",
     cached="prompt_tokens_details.cached_tokens",
     reasoning="completion_tokens_details.reasoning_tokens",
 )
-_STOPS = {"end": "stop", "tool": "tool_calls", "length": "length", "refusal": "content_filter"}
+STOPS = {
+    "end": ("stop",),
+    "tool": ("tool_calls", "function_call"),
+    "length": ("length",),
+    "refusal": ("content_filter",),
+}
 _ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
@@ -128,7 +147,7 @@ def parse(body: Any, *, unknown_fields: UnknownFields = "reject") -> tuple[Ask, 
         stream=request.stream,
         turns=tuple(map(turn, Field(request.messages, "messages").items())),
         tools=tuple(_named(tool).word("name") for tool in offered.items()),
-        include_usage=options.get("include_usage") is True,
+        wants_usage=options.get("include_usage") is True,
     )
     return ask, unknown
 
@@ -140,6 +159,16 @@ def _named(tool: Field) -> Field:
         return tool.get(kind)
     tool.refuse(f".type: unknown tool type {kind!r}")
     return tool.get("function")
+
+
+def is_own(message: Field) -> bool:
+    """Whether Anthropic's API has no such message."""
+    return message.word("role") in {"developer", "tool"} or bool(message.value.get("tool_calls"))
+
+
+def is_system(message: Mapping[str, Any]) -> bool:
+    """Whether a recorded message is of the system."""
+    return _ROLES.get(text_in(message, "role")) == "system"
 
 
 def turn(message: Field) -> Message:
@@ -161,7 +190,7 @@ def turn(message: Field) -> Message:
 def tool_results(message: dict[str, Any]) -> Iterator[ToolPlace]:
     """The result of a tool, if a recorded message is one."""
     if message.get("role") == "tool":
-        yield tool_place(message, "content", "tool_call_id")
+        yield ToolPlace(message, "content", text_in(message, "tool_call_id"))
 
 
 def is_answer(document: Mapping[str, Any]) -> bool:
@@ -212,13 +241,13 @@ def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
         "index": 0,
         "message": message,
         "logprobs": None,
-        "finish_reason": _STOPS[answer.stop],
+        "finish_reason": STOPS[answer.stop][0],
     }
     head = _head(ask, stamp, "chat.completion")
     return {**head, "choices": [choice], "usage": _usage(answer.usage)}
 
 
-def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
+def stream(answer: Answer, ask: Ask, stamp: Stamp, *_: object) -> Iterator[Piece]:
     """The answer as server-sent events."""
     head = _head(ask, stamp, "chat.completion.chunk")
     yield _chunk(head, {"role": "assistant", "content": ""}, paced=True)
@@ -235,10 +264,10 @@ def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
             case Call():
                 yield from _call_chunks(head, part, number, answer.chunk_chars)
                 number += 1
-    yield _chunk(head, {}, finish=_STOPS[answer.stop])
-    if ask.include_usage:
+    yield _chunk(head, {}, finish=STOPS[answer.stop][0])
+    if ask.wants_usage:
         yield _data({**head, "choices": [], "usage": _usage(answer.usage)})
-    yield Piece(b"data: %s\n\n" % DONE)
+    yield Piece(LAST_LINE + b"\n\n")
 
 
 def _call_chunks(head: dict[str, Any], part: Call, number: int, size: int) -> Iterator[Piece]:
@@ -255,12 +284,7 @@ def _call_chunks(head: dict[str, Any], part: Call, number: int, size: int) -> It
 def _call(part: Call) -> dict[str, Any]:
     if isinstance(part.arguments, str):
         raise WireError("tools with free input are not offered over this API", status=500)
-    arguments = msgspec.json.encode(part.arguments).decode()
-    return {
-        "id": part.call_id,
-        "type": "function",
-        "function": {"name": part.name, "arguments": arguments},
-    }
+    return tool_call(part.call_id, part.name, part.arguments)
 
 
 def chat_answer(
@@ -296,15 +320,80 @@ def chat_answer(
     return msgspec.json.encode({name: value for name, value in said.items() if value is not None})
 
 
+def usual_stop(calls: Sized) -> str:
+    """Why an answer with these calls ended, if it was not cut off."""
+    return STOPS["tool" if calls else "end"][0]
+
+
 def tool_call(call_id: object, name: object, arguments: object) -> dict[str, Any]:
     """A tool call, as a part of a message."""
     if not isinstance(arguments, str):
         arguments = msgspec.json.encode(arguments).decode()
-    return {
-        "id": call_id,
-        "type": "function",
-        "function": {"name": name, "arguments": arguments},
-    }
+    return {"id": call_id, "type": FUNCTION, FUNCTION: {"name": name, "arguments": arguments}}
+
+
+def offered_tool(name: object, description: object, parameters: object) -> dict[str, Any]:
+    """A tool that a question offers; None for a part that is unknown."""
+    function = {"name": name, "description": description, SCHEMA: parameters}
+    known = {name: value for name, value in function.items() if value is not None}
+    return {"type": FUNCTION, FUNCTION: known}
+
+
+def tool_message(call_id: object, text: object) -> dict[str, Any]:
+    """The message with the result of a tool."""
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+def message(role: object, content: object, calls: object = None) -> dict[str, Any]:
+    """A message; ``calls`` are a list of ``tool_call``, or empty."""
+    made = {"role": role, "content": content}
+    return {**made, "tool_calls": calls} if calls else made
+
+
+def messages_of(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """Messages of this API with numbered calls; neighbours of one role are joined."""
+    system: list[str] = []
+    made: list[dict[str, Any]] = []
+    numbers: dict[str, int] = {}
+    waiting: deque[tuple[int, str, str]] = deque()  # calls without a result: number, id, name
+    for message in messages:
+        if message.role == "system":
+            system += [message.text] if message.text else []
+            continue
+        made += [_result(result, waiting) for result in message.results]
+        if not message.text and not message.calls:
+            continue
+        last = made[-1] if made and made[-1]["role"] == message.role else None
+        if last is None or ("tool_calls" in last and message.text):
+            last = {"role": message.role}
+            made.append(last)
+        if message.text:
+            last["content"] = "\n".join(filter(None, (last.get("content"), message.text)))
+        for call in message.calls:
+            number = len(numbers) + 1
+            numbers[call.call_id or f" {number}"] = number
+            waiting.append((number, call.call_id, call.name))
+            arguments = msgspec.json.encode(call.values, order="deterministic").decode()
+            called = tool_call(f"call_{number}", call.name, arguments)
+            last["tool_calls"] = [*last.get("tool_calls", ()), called]
+    return [{"role": "system", "content": "\n".join(system)}, *made] if system else made
+
+
+def _result(result: ToolResult, waiting: deque[tuple[int, str, str]]) -> dict[str, Any]:
+    """The message of a result; without an id it belongs to the first call of its tool."""
+    named = [one for one in waiting if result.call_id and one[1] == result.call_id]
+    named = named or [one for one in waiting if result.name and one[2] == result.name]
+    named = named or list(waiting)
+    number = 0
+    if named:
+        number = named[0][0]
+        waiting.remove(named[0])
+    value = decoded_json(result.text)
+    if isinstance(value, dict | list):  # it may have another spelling
+        text = msgspec.json.encode(value, order="deterministic").decode()
+    else:
+        text = result.text
+    return tool_message(f"call_{number}", text)
 
 
 def _head(ask: Ask, stamp: Stamp, kind: str) -> dict[str, Any]:
@@ -356,9 +445,9 @@ def error(status: int, message: str, kind: str = "", code: str | None = None) ->
     return {"error": body}
 
 
-def stream_error(status: int, message: str, kind: str = "") -> Piece:
-    """An error in the middle of a stream."""
-    return _data(error(status, message, kind))
+def stream_error(body: dict[str, Any], *_: object) -> Piece:
+    """An ``error`` in the middle of a stream."""
+    return _data(body)
 
 
 def models(names: Sequence[tuple[str, str]]) -> dict[str, Any]:

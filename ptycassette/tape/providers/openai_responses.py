@@ -49,7 +49,6 @@ from ptycassette.tape.providers.neutral import (
     read,
     slices,
     text_in,
-    tool_place,
 )
 from ptycassette.tape.providers.sse import DONE, data_lines, framed
 
@@ -57,6 +56,15 @@ error = openai_chat.error
 models = openai_chat.models
 
 PATH = re.compile(r"/responses$")
+VERSION, LIST = openai_chat.VERSION, openai_chat.LIST
+REQUEST_ID, CALL_PREFIX = openai_chat.REQUEST_ID, openai_chat.CALL_PREFIX
+NO_KEY, WRONG_KEY = openai_chat.NO_KEY, openai_chat.WRONG_KEY
+MESSAGES = "input"
+SYSTEM = ("instructions",)
+SCHEMA = openai_chat.SCHEMA
+OPTIONS = {"max_tokens": "max_output_tokens"}
+REFERENCES = (b'"file_id"', b'"conversation"', *openai_chat.REFERENCES)
+STOPS = {"end": ("completed",), "length": ("incomplete",)}
 USAGE = UsageNames(
     input="input_tokens",
     output="output_tokens",
@@ -234,7 +242,7 @@ def turns_of(item: Field) -> list[Message]:
 def tool_results(item: dict[str, Any]) -> Iterator[ToolPlace]:
     """The result of a tool, if a recorded item of the input is one."""
     if str(item.get("type")).endswith("_call_output"):
-        yield tool_place(item, "output", "call_id")
+        yield ToolPlace(item, "output", text_in(item, "call_id"))
 
 
 def is_answer(document: Mapping[str, Any]) -> bool:
@@ -327,13 +335,8 @@ class Framing:
         numbered = {"type": event["type"], "sequence_number": self._number, **event}
         self._number += 1
         if self._websocket:
-            return Piece(text_message(numbered), paced)
+            return Piece(msgspec.json.encode(numbered), paced)
         return Piece(framed(numbered, name=str(event["type"])), paced)
-
-
-def text_message(event: dict[str, Any]) -> bytes:
-    """An event for a WebSocket: one text message."""
-    return msgspec.json.encode(event)
 
 
 def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
@@ -367,8 +370,9 @@ def warmed(ask: Ask, stamp: Stamp, framing: Framing) -> Iterator[Piece]:
     yield framing({"type": "response.completed", "response": head})
 
 
-def stream_error(ask: Ask, stamp: Stamp, framing: Framing, problem: dict[str, Any]) -> Piece:
-    """An error in the middle of a stream: the response has failed."""
+def stream_error(body: dict[str, Any], ask: Ask, stamp: Stamp, framing: Framing) -> Piece:
+    """An ``error`` in the middle of a stream: the response has failed."""
+    problem = body["error"]
     failed = {
         **_head(ask, stamp, "failed"),
         "error": {"code": problem["code"] or problem["type"], "message": problem["message"]},
@@ -532,7 +536,7 @@ class Conversations:
 
         Args:
             question: the message of the client.
-            answer: the messages of the provider.
+            answer: the messages of the provider, or its whole response.
         """
         asked = _document(question)
         if asked is None:
@@ -546,8 +550,9 @@ class Conversations:
                 continue
             if event.get("type") == "response.output_item.done":
                 output.append(event.get("item"))
-            response = event.get("response")
-            if event.get("type") in _ENDS and isinstance(response, dict):
+            whole = event.get("object") == "response"
+            response = event if whole else event.get("response")
+            if (whole or event.get("type") in _ENDS) and isinstance(response, dict):
                 listed = response.get("output")
                 self._said[str(response.get("id"))] = said + (listed or output)
 
@@ -561,6 +566,12 @@ class Conversations:
             return None
         kept = {name: value for name, value in asked.items() if name not in _OF_A_MESSAGE}
         return msgspec.json.encode({**kept, "input": said, "stream": True})
+
+    def with_earlier(self, body: bytes) -> bytes:
+        """A request's body with the conversation before it; unchanged if that is unknown."""
+        asked = _document(body)
+        said = None if asked is None or not asked.get(PREVIOUS) else self._before(asked)
+        return body if said is None else msgspec.json.encode({**(asked or {}), "input": said})
 
     def warmed(self, message: bytes) -> tuple[bytes, ...] | None:
         """The answer to a message that wants nothing generated; None if it wants something.
@@ -598,6 +609,18 @@ def asks(message: bytes) -> bool:
     """Whether a message wants an answer; others confirm that one has arrived."""
     asked = _document(message)
     return asked is None or asked.get("type") == "response.create"
+
+
+def confirms(message: Any) -> bool:
+    """Whether a decoded message confirms an answer.
+
+    Raises:
+        WireError: it does not, and wants no answer, either.
+    """
+    kind = message.get("type") if isinstance(message, dict) else None
+    if kind not in ("response.create", "response.processed"):  # any JSON; a set would hash it
+        raise WireError(f"unknown WebSocket message type {kind!r}")
+    return bool(kind == "response.processed")
 
 
 def messages_of(status: int, body: bytes) -> Iterator[bytes]:

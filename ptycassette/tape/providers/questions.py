@@ -1,6 +1,7 @@
 """Read a question to a model in any of the four APIs.
 
-It reads as much as possible: a part of an unknown type counts as ``[type]``.
+It reads as much as possible: a part of an unknown type counts as ``[type]``. Only the modules of
+the APIs have their words.
 
 ``rebuilt_question`` writes a question as a chat completion, to compare it with the question in a
 trace. A trace does not have the actual request, and often only a part of it.
@@ -9,17 +10,20 @@ trace. A trace does not have the actual request, and often only a part of it.
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from ptycassette.model.records import decoded_json, objects_in
 from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses
-from ptycassette.tape.providers.neutral import Field, Message, ToolPlace, ToolResult
-from ptycassette.tape.providers.openai_responses import turns_of
+from ptycassette.tape.providers.neutral import Field, Message, ToolPlace
+from ptycassette.tape.providers.openai_chat import FUNCTION, messages_of, offered_tool
 
+_APIS = (openai_chat, openai_responses, anthropic, gemini)
+_MESSAGES = (openai_chat.MESSAGES, openai_responses.MESSAGES, gemini.MESSAGES)
+_SYSTEM = (*anthropic.SYSTEM, *openai_responses.SYSTEM, *gemini.SYSTEM)
+_REFERENCES = tuple(one for api in _APIS for one in api.REFERENCES)
 _MODEL_IN_TARGET = re.compile(r"/models/([^/:?]+)")
 
 
@@ -36,15 +40,11 @@ def tool_results(document: Any) -> Iterator[ToolPlace]:
     """The results of tools in a question, in order, including those of earlier turns."""
     if not isinstance(document, dict):
         return
-    for message in (*objects_in(document.get("messages")), *objects_in(document.get("input"))):
-        for api in (openai_chat, openai_responses, anthropic):
-            yield from api.tool_results(message)
-    for content in objects_in(document.get("contents")):
-        yield from gemini.tool_results(content)
-
-
-_OF_CHAT = frozenset({"developer", "tool"})
-"""Roles that Anthropic's messages do not have."""
+    for name in _MESSAGES:
+        apis = (gemini,) if name == gemini.MESSAGES else _APIS[:-1]
+        for message in objects_in(document.get(name)):
+            for api in apis:
+                yield from api.tool_results(message)
 
 
 class AskedQuestion(msgspec.Struct, frozen=True):
@@ -60,34 +60,75 @@ def read_question(body: bytes) -> AskedQuestion | None:
     if not isinstance(document, dict):
         return None
     found = tuple(one for one in _messages(document) if one.text or one.calls or one.results)
-    return AskedQuestion(found, bool(document.get("previous_response_id"))) if found else None
+    return AskedQuestion(found, bool(earlier_answer(document))) if found else None
 
 
 def _messages(document: dict[str, Any]) -> Iterator[Message]:
     asked = Field(document, "", strict=False)
     for name in _SYSTEM:
         yield Message("system", asked.get(name).text({}))
-    for message in asked.get("messages").items():
-        of_chat = message.word("role") in _OF_CHAT or message.value.get("tool_calls")
-        yield (openai_chat if of_chat else anthropic).turn(message)
-    if isinstance(document.get("input"), str):
-        yield Message("user", document["input"])
-    for item in asked.get("input").items():
-        yield from turns_of(item)
-    yield from map(gemini.turn, asked.get("contents").items())
+    for message in asked.get(openai_chat.MESSAGES).items():
+        yield (openai_chat if openai_chat.is_own(message) else anthropic).turn(message)
+    said = asked.get(openai_responses.MESSAGES)
+    if isinstance(said.value, str):
+        yield Message("user", said.value)
+    for item in said.items():
+        yield from openai_responses.turns_of(item)
+    yield from map(gemini.turn, asked.get(gemini.MESSAGES).items())
 
 
-_SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
-_SAID = frozenset((*_SYSTEM, "messages", "input", "contents", "tools", "model"))
-_OPTIONS = {
-    "max_tokens": ("max_completion_tokens", "max_output_tokens", "maxOutputTokens"),
-    "top_p": ("topP",),
-    "top_k": ("topK",),
-    "frequency_penalty": ("frequencyPenalty",),
-    "presence_penalty": ("presencePenalty",),
-}
-"""Options with different names in the APIs; the first name is that of telemetry."""
-_CONFIG = ("generationConfig", "generation_config")
+def messages_in(document: Mapping[str, Any]) -> list[Any] | None:
+    """The messages of a question, as its API writes them; None if it has no list of them."""
+    for name in _MESSAGES:
+        messages = document.get(name)
+        if isinstance(messages, str):
+            messages = [{"role": "user", "content": messages}]
+        if isinstance(messages, list):
+            return messages
+    return None
+
+
+def system_prompt(document: Mapping[str, Any]) -> str:
+    """The system prompt from its own member; else from the messages of the system."""
+    for name in _SYSTEM:
+        if name in document:
+            return _plain(document[name])
+    messages = objects_in(messages_in(document))
+    return "\n".join(_plain(one.get("content")) for one in messages if openai_chat.is_system(one))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        value = value.get(gemini.PARTS)
+    if isinstance(value, list):
+        texts = (one.get("text") for one in value if isinstance(one, dict))
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return value if isinstance(value, str) else ""
+
+
+def earlier_answer(document: Any) -> str:
+    """The id of the answer that a question continues; empty if it has all messages itself."""
+    found = document.get(openai_responses.PREVIOUS) if isinstance(document, Mapping) else None
+    return str(found) if found else ""
+
+
+def asks_a_model(method: str, target: str, document: Any) -> bool:
+    """Whether a request wants an answer of a model, which costs tokens."""
+    path = target.partition("?")[0]
+    if path.endswith((*anthropic.COUNTS, *gemini.COUNTS)):
+        return False
+    if path.endswith(gemini.GENERATES):
+        return True
+    named = isinstance(document, Mapping) and isinstance(document.get("model"), str)
+    return named and method in {"POST", "GET"}  # GET: a message over a WebSocket
+
+
+def refers_elsewhere(body: bytes) -> bool:
+    """Whether a question may refer to a file or a conversation that the provider has."""
+    return any(one in body for one in _REFERENCES)
+
+
+_SAID = frozenset((*_SYSTEM, *_MESSAGES, "tools", "model"))
 
 
 def rebuilt_question(
@@ -111,21 +152,19 @@ def rebuilt_question(
         return None
     made: dict[str, Any] = {
         "model": question_model(document, target),
-        "messages": _in_chat(asked.messages),
-        "tools": list(_offered(document.get("tools"))) or None,
+        "messages": messages_of(asked.messages),
+        "tools": list(map(_offered, offered_tools(document))) or None,
     }
     options = document.keys() - _SAID if like is None else set(like) - made.keys() - _PARTS
     for name in sorted(options):
-        made[name] = _option(document, name)
+        made[name] = next(option_values(document, name), None)
     if like is not None:
         made = {name: made[name] for name in made if name in like or name == "messages"}
         if _SYSTEM_PART not in like:
             made["messages"] = [one for one in made["messages"] if one["role"] != "system"]
         for tool in made.get("tools") or ():
-            function = tool["function"]
-            tool["function"] = {
-                name: function[name] for name in function if _OF_TOOL.format(name) in like
-            }
+            known = tool[FUNCTION].items()
+            tool[FUNCTION] = {one: value for one, value in known if _OF_TOOL.format(one) in like}
     return {name: value for name, value in made.items() if value is not None}
 
 
@@ -138,77 +177,29 @@ def rebuilt_parts(body: bytes) -> frozenset[str]:
     document = decoded_json(body)
     made = document if isinstance(document, dict) else {}
     system = any(one.get("role") == "system" for one in objects_in(made.get("messages")))
-    functions = (one.get("function") for one in objects_in(made.get("tools")))
+    functions = (one.get(FUNCTION) for one in objects_in(made.get("tools")))
     of_tools = (name for one in functions if isinstance(one, dict) for name in one)
     return frozenset((*made, *([_SYSTEM_PART] if system else ()), *map(_OF_TOOL.format, of_tools)))
 
 
-def _in_chat(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """Messages of chat completions; neighbours of one role are joined."""
-    system: list[str] = []
-    made: list[dict[str, Any]] = []
-    numbers: dict[str, int] = {}
-    waiting: deque[tuple[int, str, str]] = deque()  # calls without a result: number, id, name
-    for message in messages:
-        if message.role == "system":
-            system += [message.text] if message.text else []
-            continue
-        made += [_result(result, waiting) for result in message.results]
-        if not message.text and not message.calls:
-            continue
-        last = made[-1] if made and made[-1]["role"] == message.role else None
-        if last is None or ("tool_calls" in last and message.text):
-            last = {"role": message.role}
-            made.append(last)
-        if message.text:
-            last["content"] = "\n".join(filter(None, (last.get("content"), message.text)))
-        for call in message.calls:
-            number = len(numbers) + 1
-            numbers[call.call_id or f" {number}"] = number
-            waiting.append((number, call.call_id, call.name))
-            arguments = msgspec.json.encode(call.values, order="deterministic").decode()
-            function = {"name": call.name, "arguments": arguments}
-            called = {"id": f"call_{number}", "type": "function", "function": function}
-            last["tool_calls"] = [*last.get("tool_calls", ()), called]
-    return [{"role": "system", "content": "\n".join(system)}, *made] if system else made
+def offered_tools(document: Any) -> Iterator[dict[str, Any]]:
+    """The tools that a question offers: the objects that have their names."""
+    for tool in objects_in(document.get("tools") if isinstance(document, dict) else None):
+        for one in gemini.declared(tool) or [tool]:
+            inner = one.get(FUNCTION)
+            yield inner if isinstance(inner, dict) else one
 
 
-def _result(result: ToolResult, waiting: deque[tuple[int, str, str]]) -> dict[str, Any]:
-    """The message of a result; without an id it belongs to the first call of its tool."""
-    named = [one for one in waiting if result.call_id and one[1] == result.call_id]
-    named = named or [one for one in waiting if result.name and one[2] == result.name]
-    named = named or list(waiting)
-    number = 0
-    if named:
-        number = named[0][0]
-        waiting.remove(named[0])
-    value = decoded_json(result.text)
-    if isinstance(value, dict | list):  # it may have another spelling
-        text = msgspec.json.encode(value, order="deterministic").decode()
-    else:
-        text = result.text
-    return {"role": "tool", "tool_call_id": f"call_{number}", "content": text}
+def _offered(tool: Mapping[str, Any]) -> dict[str, Any]:
+    return offered_tool(
+        tool.get("name") or tool.get("type"),
+        tool.get("description"),
+        next((tool[api.SCHEMA] for api in _APIS if tool.get(api.SCHEMA)), None),
+    )
 
 
-def _offered(tools: Any) -> Iterator[dict[str, Any]]:
-    """The tools that a question offers, named as in chat completions."""
-    for tool in objects_in(tools):
-        declared = tool.get("functionDeclarations", tool.get("function_declarations"))
-        for one in objects_in(declared) if declared else [tool]:
-            inner = one.get("function")
-            said = inner if isinstance(inner, dict) else one
-            schemas = ("parameters", "input_schema", "parametersJsonSchema")
-            function = {
-                "name": said.get("name") or said.get("type"),
-                "description": said.get("description"),
-                "parameters": next((said[name] for name in schemas if said.get(name)), None),
-            }
-            known = {name: value for name, value in function.items() if value is not None}
-            yield {"type": "function", "function": known}
-
-
-def _option(document: Mapping[str, Any], name: str) -> Any:
-    places = [document, *objects_in([document.get(one) for one in _CONFIG])]
-    names = (name, *_OPTIONS.get(name, ()))
-    found = (place[one] for place in places for one in names if one in place)
-    return next(found, None)
+def option_values(document: Mapping[str, Any], name: str) -> Iterator[Any]:
+    """The values of an option, such as ``max_tokens``, under its name in each of the APIs."""
+    names = [name, *(api.OPTIONS[name] for api in _APIS if name in api.OPTIONS)]
+    for place in (document, *objects_in([document.get(one) for one in gemini.CONFIG])):
+        yield from (place[one] for one in names if one in place)

@@ -13,8 +13,11 @@ from typing import Any
 import msgspec
 
 CONTENT_TYPE = "text/event-stream"
+LINE_TYPES = (CONTENT_TYPE, "application/x-ndjson", "application/jsonl")
+"""The types of streams that are read line by line."""
 DONE = b"[DONE]"
-"""The data of the last event of OpenAI's streams."""
+LAST_LINE = b"data: " + DONE
+"""The last event of OpenAI's streams: its SDK reads no further, though the body has an end."""
 
 _MOST_LINE = 8 << 20
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -29,6 +32,11 @@ def framed(value: Any, *, name: str = "", line_end: bytes = b"\n") -> bytes:
 def data_of(line: bytes) -> bytes:
     """The data of a line; a line of another kind is returned as it is."""
     return line[5:].removeprefix(b" ") if line[:5] == b"data:" else line
+
+
+def is_stream(text: str) -> bool:
+    """Whether a text without a type looks like server-sent events."""
+    return text.startswith(("data:", "event:"))
 
 
 def data_lines(body: bytes) -> list[bytes]:

@@ -197,7 +197,7 @@ def test_scripts_faults_stand_ins_and_the_project_file_read_the_same(
 
     assert parse_script(f"pause {text}")[0].seconds == seconds
     assert parse_fault(f"stalled:{text}@2").value == seconds
-    assert parse_settings(["--input-timeout", text, "c"]).input_timeout_s == seconds
+    assert parse_settings(["--input-timeout", text, "c"]).input_timeout_us == seconds * 1e6
     assert find_project(tmp_path).idle_limit_s == seconds
 
 

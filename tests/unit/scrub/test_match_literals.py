@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from ptycassette.model.re2_engine import EngineMissingError
-from ptycassette.scrub import match
 from ptycassette.scrub.match import Literals, Pieces
 
 
@@ -52,6 +50,16 @@ def test_no_literals_find_nothing() -> None:
     assert not Literals(["abcd"]).occur_in("abc")
 
 
+@pytest.mark.parametrize("literal", ["a?b", "b\u2026"])
+def test_characters_that_are_no_bytes_are_in_no_literal(literal: str) -> None:
+    """Canonical text has none of them, but a literal and a text may."""
+    finder = Literals([literal, "abc"])
+
+    assert finder.find("a\u2026b abc") == [(4, -3)]
+    assert finder.occur_in("\u2026abc")
+    assert not finder.occur_in("a\u2026b")
+
+
 def test_adding_costs_what_is_added() -> None:
     """A string is put into a logarithmic number of automata, however small the batches."""
     finder = Literals()
@@ -70,30 +78,17 @@ def test_adding_costs_what_is_added() -> None:
 
 @pytest.mark.parametrize("number", [3, 400])
 def test_rare_literals_in_a_long_text_are_found_as_in_a_short_one(number: int) -> None:
-    """There a filter names the places to search: overlapping literals, and those at the ends."""
+    """Overlapping literals too, those at the ends, and those with signs."""
     wanted = [*literals(number, (5, 8, 14)), "aaaa", "aaaaaa", "(.*)", "\x00\xff\n"]
     finder = Literals(wanted)
     rare = random.Random(2).choices(wanted, k=9)
     text = "aaaaaaaa" + "".join(f"{'-' * 3000}{one}" for one in [*rare, *wanted[-4:]])
     for _ in range(20):
         assert finder.find(text) == list(occurrences(text, set(wanted)))
-    assert finder._automata[0]._filter is not None
     assert not finder.occur_in("-" * 3000)
     dense = "".join(wanted) * (1 + 2000 // number)
 
     assert finder.find(dense) == list(occurrences(dense, set(wanted)))
-
-
-def test_literals_are_found_where_re2_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It only says where to look."""
-
-    def missing(*_: object, **__: object) -> None:
-        raise EngineMissingError("it is not installed")
-
-    monkeypatch.setattr(match, "compile_re2", missing)
-    finder = Literals(["needle"])
-
-    assert [finder.find("-" * 60_000 + "needle") for _ in range(3)] == [[(60_000, -6)]] * 3
 
 
 @pytest.mark.parametrize(("values", "step"), [(1, 1), (40, 7), (300, 300)])

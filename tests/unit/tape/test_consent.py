@@ -396,6 +396,16 @@ def test_what_the_provider_holds_counts_as_input() -> None:
     assert one.spent.tokens - spent - known == 1000 + 5000 + 100
 
 
+@pytest.mark.parametrize("earlier", [["r1"], {"id": "r1"}, 7])
+def test_an_earlier_response_that_is_no_text_counts_as_unknown(earlier: object) -> None:
+    """The provider refuses it; the proxy must not fail before."""
+    one = gate(limit=Limit(tokens=10**6))
+    one.judge(asked({**ASK, "previous_response_id": earlier}, exchange=1))
+    one.over(1, sent=True)
+
+    assert one.spent.tokens == 1000 + 5000 + 100
+
+
 def test_requests_that_ask_no_model_are_not_limited() -> None:
     """Lists of models, counts of tokens."""
     one = gate(limit=Limit(requests=0))

@@ -24,10 +24,11 @@ import sys
 from typing import Any
 from urllib.parse import urlsplit
 
-_TOOL = {
-    "type": "function",
-    "function": {"name": "look", "description": "look", "parameters": {"type": "object"}},
-}
+from ptycassette.tape.providers.answers import answer_of
+from ptycassette.tape.providers.neutral import AskedCall
+from ptycassette.tape.providers.openai_chat import message, offered_tool, tool_call, tool_message
+
+_TOOL = offered_tool("look", "look", {"type": "object"})
 _RESULT = "the light is green"
 
 
@@ -40,7 +41,7 @@ class Seen:
         self.called: set[int] = set()
 
 
-def ask(messages: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
+def ask(messages: list[dict[str, Any]]) -> tuple[str, list[AskedCall]]:
     """The text of the answer, and the calls of tools in it."""
     where = urlsplit(os.environ["OPENAI_BASE_URL"])
     connection = http.client.HTTPConnection(where.hostname or "", where.port or 80, timeout=30)
@@ -48,12 +49,11 @@ def ask(messages: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
     headers = {"content-type": "application/json", "authorization": "Bearer " + "k" * 24}
     connection.request("POST", f"{where.path}/chat/completions", json.dumps(body), headers)
     answer = connection.getresponse()
-    document = json.loads(answer.read())
+    said = answer_of([answer.read()], "application/json")
     if answer.status != http.client.OK:
         print(f"error {answer.status}", flush=True)
         return "", []
-    message = document["choices"][0]["message"]
-    return message.get("content") or "", message.get("tool_calls") or []
+    return "".join(said.text), list(said.calls.values())
 
 
 def talk(seen: Seen) -> None:
@@ -70,16 +70,17 @@ def talk(seen: Seen) -> None:
         task = int(named[1]) if named else 0
         seen.tasks[task] = line
         messages.append({"role": "user", "content": line})
-        calls: list[dict[str, Any]] = [{}]
+        calls = [AskedCall()]
         while calls:
             text, calls = ask(messages)
             seen.answers[task] = seen.answers.get(task, "") + text
             print(text or "(nothing)", flush=True)
-            messages.append({"role": "assistant", "content": text, "tool_calls": calls or None})
+            asked = [tool_call(one.id, one.name, one.arguments) for one in calls]
+            messages.append(message("assistant", text, asked))
             for call in calls:
                 seen.called.add(task)
                 print(f"[{_RESULT}]", flush=True)
-                messages.append({"role": "tool", "tool_call_id": call["id"], "content": _RESULT})
+                messages.append(tool_message(call.id, _RESULT))
 
 
 def holds(rule: str, task: int, seen: Seen) -> bool:

@@ -7,16 +7,14 @@ compared: inputs are typed when their recorded screen appears, or when the progr
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 import msgspec
 
 from ptycassette.agents.fork.io.branch import Branch, ItsTurn
 from ptycassette.agents.fork.places import Change, Cut, ForkPlace
-from ptycassette.agents.rerun.io.driving import PAUSE_S
+from ptycassette.agents.rerun.io.driving import Typist
 from ptycassette.agents.rerun.io.preparing import PreparedRerun
 from ptycassette.agents.rerun.report import RerunReport, ScreenChange, finding_lines
 from ptycassette.agents.rerun.screens import ScreenJudge
@@ -28,7 +26,6 @@ from ptycassette.errors import (
     WaitTimeoutError,
 )
 from ptycassette.keys.names import PASTE_END
-from ptycassette.model.records import InputRecord
 from ptycassette.model.screen import Screen
 from ptycassette.model.visible_text import printable
 from ptycassette.recording.input_script import ScriptStep
@@ -58,8 +55,8 @@ class DrivenFork(msgspec.Struct, kw_only=True):
     problem: str = ""
 
 
-class ForkTypist:
-    """Types at one run.
+class ForkTypist(Typist):
+    """Types at one run up to the fork, makes the change, and types what follows.
 
     Args:
         prepared: the run.
@@ -81,8 +78,7 @@ class ForkTypist:
         patience_s: float,
     ) -> None:
         self._prepared, self._branch, self._cut, self._place = prepared, branch, cut, place
-        self._judge, self._patience_s = judge, patience_s
-        self._last_us = 0
+        super().__init__(judge, prepared.server.sent, patience_s)
 
     def prefix(self, session: Recording) -> None:
         """Go to the fork, and verify everything on the way.
@@ -97,7 +93,7 @@ class ForkTypist:
             self._await_screen(session, self._cut.here[0])
         else:
             self._await_question(session)
-        left = self._branch.wait_for_requests(self._patience(self._cut.last_us))
+        left = self._branch.wait_for_requests(self.patience(self._cut.last_us))
         self._check_requests()
         if left:
             names = ", ".join(f"entry {entry} of the tape" for entry in left)
@@ -114,7 +110,7 @@ class ForkTypist:
             _type_instead(session, here, change.value)
         elif change.kind != "skip":
             for step in here:
-                self._deliver(session, step)
+                self.deliver(session, step)
         typed = here[-1].number if here else len(self._cut.prefix)
         server.sent(typed)
         self._branch.proceed()
@@ -145,7 +141,7 @@ class ForkTypist:
         rest = self._cut.rest if inputs.steps is None else inputs.steps
         driven.left = len(rest) - driven.inputs
         self._all_sent()
-        limit_s = self._patience(self._cut.end_us)
+        limit_s = self.patience(self._cut.end_us)
         try:
             session.wait_exit(timeout_s=limit_s)
         except WaitTimeoutError:
@@ -172,29 +168,23 @@ class ForkTypist:
             shown = None if step.follows else self._shown(step)
             with suppress(WaitTimeoutError):  # it is busy; a person would type now, too
                 turn = ItsTurn(shown, is_open, is_due, quiet_ms=quiet_ms)
-                session.wait_for(turn, timeout_s=self._patience(step.t_us))
-            self._prepared.server.sent(step.number)  # first: its question may come at once
+                session.wait_for(turn, timeout_s=self.patience(step.t_us))
+            self._sent(step.number)  # first: its question may come at once
             self._send(session, step)
             driven.inputs += 1
 
     def _all_sent(self) -> None:
         """Release all pieces of answers; the inputs that they waited for may never be typed."""
-        self._prepared.server.sent(len(self._prepared.script.steps))
+        self._sent(len(self._prepared.script.steps))
 
     def _send(self, session: Recording, step: RerunStep) -> None:
         try:
-            self._deliver(session, step)
+            self.deliver(session, step)
         except (SessionClosedError, InputRefusedError) as gone:
             if step.number <= len(self._cut.prefix):
                 raise self._early(session) from gone
             raise
-        self._prepared.server.sent(step.number)
-
-    def _deliver(self, session: Recording, step: RerunStep) -> None:
-        """Send a step after its screen with the recorded delay, as a rerun does."""
-        time.sleep(min(PAUSE_S, max(0, step.t_us - self._last_us) / 1e6))
-        _deliver(session, step.record)
-        self._last_us = step.t_us
+        self._sent(step.number)
 
     def _await_screen(self, session: Recording, step: RerunStep) -> None:
         if step.screen is None or step.follows:
@@ -204,7 +194,7 @@ class ForkTypist:
             session.wait_for_predicate(
                 lambda screen: bool(self._branch.diverged) or (shown is not None and shown(screen)),
                 what=f"the screen before input {step.number}",
-                timeout_s=self._patience(step.t_us),
+                timeout_s=self.patience(step.t_us),
             )
         except SessionClosedError as gone:
             raise self._early(session) from gone
@@ -232,7 +222,7 @@ class ForkTypist:
         return shown
 
     def _await_question(self, session: Recording) -> None:
-        waited_s, limit_s = 0.0, self._patience(self._cut.last_us)
+        waited_s, limit_s = 0.0, self.patience(self._cut.last_us)
         while not self._branch.reached.wait(_POLL_S):
             self._check_requests()
             if session.finished:
@@ -265,9 +255,6 @@ class ForkTypist:
             hint=hint or "up to the fork the run must be the recorded one; there is no child",
         )
 
-    def _patience(self, t_us: int) -> float:
-        return self._patience_s + 2 * max(0, t_us - self._last_us) / 1e6
-
 
 def _type_instead(session: Recording, steps: Sequence[RerunStep], text: str) -> None:
     """Type a text in place of an exchange, in the same way, with Enter after it if it had one."""
@@ -284,18 +271,6 @@ def screen_lines(change: ScreenChange) -> list[str]:
     """The differences of a screen, in the format of a rerun."""
     report = RerunReport(argv=(), guard="", entries=0, matched=0, changes=(change,))
     return [line.removeprefix("  ") for line in list(finding_lines(report))[1:]]
-
-
-def _deliver(session: Recording, record: InputRecord) -> Any:
-    match record.kind:
-        case "resize" if record.size is not None:
-            session.resize(record.size)
-        case "signal" if record.signal is not None:
-            session.signal(record.signal)
-        case "input" if record.bytes:
-            session.send(record.bytes)
-        case _:
-            pass
 
 
 def _renamed(row: str, names: Sequence[tuple[str, str]]) -> str:

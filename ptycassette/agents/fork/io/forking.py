@@ -35,7 +35,8 @@ from ptycassette.cassette.io.reader import Cassette
 from ptycassette.cassette.tape_lines import tape_facts
 from ptycassette.errors import DivergenceError, UsageError
 from ptycassette.model.records import ExitStatus, Finished, native_text
-from ptycassette.recording.io.recording import Recording, record
+from ptycassette.recording.io.options import RunSpec
+from ptycassette.recording.io.recording import Recording, recorded
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.tape.io.recorded_answers import load_matching_rules
 from ptycassette.tape.matching.checking import published_fingerprint
@@ -76,15 +77,16 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
         made_gates.append(gates)
         return ForkServer(gates, notes=notes, **more)
 
-    run = _with_binary(options, cassette)
-    run = msgspec.structs.replace(run, made=(*run.made, target))
-    with prepared_rerun(cassette, run, server_of=server_of, tapeless=True) as prepared:
+    options = msgspec.structs.replace(
+        options, argv=_argv(options, cassette), made=(*options.made, target)
+    )
+    with prepared_rerun(cassette, options, server_of=server_of, tapeless=True) as prepared:
         notes.address = prepared.server.url.removeprefix("http://")
         server = prepared.server
         assert isinstance(server, ForkServer)  # noqa: S101 - it was made above
         for line in prepared.desk.damage:
             raise DivergenceError(f"no fork: the tape is damaged: {line}")
-        branch = Branch(prepared.desk, cut, patience_s=run.patience_s)
+        branch = Branch(prepared.desk, cut, patience_s=options.patience_s)
         server.answers = branch.answer
         [gates] = made_gates
         places = {"cwd": str(prepared.place.cwd), "home": str(prepared.place.home)}
@@ -135,18 +137,18 @@ class _Forked:
     def run(self, target: Path, notes: TapeNotes | None, clock: MonotonicClock) -> ForkReport:
         prepared, options = self._prepared, self._options
         profile = prepared.profile
-        judge = ScreenJudge(options.run.normalise, profile.screens.volatile if profile else ())
+        judge = ScreenJudge(options.normalise, profile.screens.volatile if profile else ())
         typist = ForkTypist(
             prepared,
             self._branch,
             self._cut,
             place=options.at,
             judge=judge,
-            patience_s=options.run.patience_s,
+            patience_s=options.patience_s,
         )
         server = prepared.server
         assert isinstance(server, ForkServer)  # noqa: S101 - it was made so
-        with record(prepared.argv, target, **self._record_options(notes, clock)) as session:
+        with recorded(prepared.argv, target, self._spec(notes, clock)) as session:
             try:
                 typist.prefix(session)
                 fingerprint, entries = self._branch.fork()
@@ -171,25 +173,21 @@ class _Forked:
             notes=(driven.problem,) if driven.problem else (),
         )
 
-    def _record_options(self, notes: TapeNotes | None, clock: MonotonicClock) -> dict[str, Any]:
-        prepared, manifest = self._prepared, self._cassette.manifest
-        place, profile, change = prepared.place, prepared.profile, self._options.change
-        options: dict[str, Any] = {
-            **prepared.session_options(),
-            "harness": profile.name if profile else manifest.harness.name,
-            "started_as": place.argv,
-            "shared_network": self._options.run.shared_network,
-            "overwrite": self._options.overwrite,
-            "clock": clock,
-            "probe_version": False,
-        }
-        if notes is not None:
-            options["tape"] = notes.start
-        if profile is not None:
-            options["at_end"] = log_reader(profile, home=place.home, cwd=place.cwd, since_s=0.0)
-        if change.status is not None:
-            options["before_record"] = _with_status(change.status)
-        return options
+    def _spec(self, notes: TapeNotes | None, clock: MonotonicClock) -> RunSpec:
+        prepared, status = self._prepared, self._options.change.status
+        place, profile = prepared.place, prepared.profile
+        return msgspec.structs.replace(
+            prepared.spec,
+            harness=(profile or self._cassette.manifest.harness).name,
+            started_as=place.argv,
+            shared_network=self._options.shared_network,
+            overwrite=self._options.overwrite,
+            clock=clock,
+            probe_version=False,
+            tape=notes and notes.start,
+            at_end=profile and log_reader(profile, home=place.home, cwd=place.cwd, since_s=0.0),
+            before_record=None if status is None else _with_status(status),
+        )
 
     def _origin(self, fingerprint: str) -> ForkRecord:
         options = self._options
@@ -279,12 +277,12 @@ def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
     check_request(cassette, cut.entry, options.change)
 
 
-def _with_binary(options: ForkOptions, cassette: Cassette) -> RerunOptions:
-    """The run, with the changed program in place of the recorded one."""
+def _argv(options: ForkOptions, cassette: Cassette) -> tuple[str, ...]:
+    """The command line, with the changed program in place of the recorded one."""
     if options.change.kind != "binary":
-        return options.run
-    argv = options.run.argv or tuple(map(native_text, cassette.manifest.command.argv or ("",)))
-    return msgspec.structs.replace(options.run, argv=(options.change.value, *argv[1:]))
+        return options.argv
+    argv = options.argv or tuple(map(native_text, cassette.manifest.command.argv or ("",)))
+    return options.change.value, *argv[1:]
 
 
 # A rerun that a test or a driver drives, in which the provider fails once.

@@ -25,14 +25,15 @@ from ptycassette.agents.rerun.made_answers import made_hit
 from ptycassette.errors import UsageError
 from ptycassette.model.tape import Chunk
 from ptycassette.recording.input_script import ScriptStep
-from ptycassette.system.closing import Closing
 from ptycassette.system.files.locks import temporary_folder
+from ptycassette.system.ownership import Closing
 from ptycassette.tape.consent.terms import Terms
 from ptycassette.tape.io.running_proxy import RunningProxy, start_proxy
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question
 from ptycassette.tape.providers.openai_responses import Conversations, asks, messages_of
+from ptycassette.tape.providers.sse import CONTENT_TYPE
 from ptycassette.tape.routing import known_providers
 
 _RESPONSES = "/responses"
@@ -79,7 +80,7 @@ class LiveTail(Closing):
             raise UsageError("the provider is not known", hint="add --provider NAME, or a base URL")
         if not live.provider and not known_providers().at(recorded):
             raise UsageError(
-                f"the recording asked {recorded}, which is no known provider",
+                f"the recording asked {recorded}, which is not a known provider",
                 hint="if your key may go there, name it by --provider",
             )
         with ExitStack() as stack:
@@ -204,15 +205,15 @@ def _as_request(headers: Headers) -> Headers:
         for name, value in headers
         if not name.startswith("sec-websocket") and "websocket" not in value.lower()
     ]
-    kept += [("content-type", "application/json"), ("accept", "text/event-stream")]
+    kept += [("content-type", "application/json"), ("accept", CONTENT_TYPE)]
     return tuple(kept)
 
 
 # How a recording is forked.
 
 
-class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a fork.
+class ForkOptions(RerunOptions, frozen=True, kw_only=True):
+    """The options of a fork: how to run the program, and what changes.
 
     Attributes:
         at: the place; before the first input when left out.
@@ -224,7 +225,6 @@ class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
             recorded screen does not appear.
         live: the provider, and what may be sent to it, for ``live``.
         overwrite: replace the cassette at the target.
-        run: how to run the program; its ``argv`` is that of the recording when empty.
     """
 
     at: ForkPlace = ForkPlace("exchange", 1)
@@ -235,4 +235,3 @@ class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
     quiet_ms: int = QUIET_MS
     live: LiveTerms = LiveTerms()
     overwrite: bool = False
-    run: RerunOptions = RerunOptions()

@@ -41,13 +41,12 @@ from ptycassette.agents.harness.fake.script import (
     Route,
     Script,
     make_answer,
-    model_list,
     read_body,
     streamed,
-    whole_body,
 )
 from ptycassette.model.ports import Clock
 from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses
+from ptycassette.tape.providers.answers import APIS
 from ptycassette.tape.providers.neutral import (
     Answer,
     Api,
@@ -102,7 +101,7 @@ class History:
             stream=ask.stream,
             turns=before + ask.turns,
             tools=ask.tools,
-            include_usage=ask.include_usage,
+            wants_usage=ask.wants_usage,
             sse=ask.sse,
         )
 
@@ -311,7 +310,7 @@ class FakeProvider:
         entry |= {"operation": "responses.generate", "body": sent.shown}
         try:
             body = sent.json
-            if _message_type(body) == "response.processed":
+            if openai_responses.confirms(body):
                 # Codex acknowledges events; there is no answer to that.
                 log_entry = {**entry, "operation": "responses.processed", "status": 200}
                 return PlannedAnswer(status=200, headers={}, steps=(), entry=log_entry)
@@ -351,15 +350,15 @@ class FakeProvider:
 
     def _models(self, api: Api, operation: Operation, entry: _Entry) -> PlannedAnswer:
         """The list of models, or one of them."""
-        if operation.name == "models":
-            body = model_list(api, self._script.models)
-            return plans.plain(200, msgspec.json.encode(body), entry, self._script.headers)
-        mine = [model for model in self._script.models if model.id == operation.model]
-        listed = model_list(api, mine)
-        entries = listed["models"] if api == "gemini" else listed["data"]
-        if not entries:
-            raise WireError(f"the script has no model {operation.model!r}", status=404)
-        return plans.plain(200, msgspec.json.encode(entries[0]), entry, self._script.headers)
+        mine = [one for one in self._script.models if api in one.apis]
+        if operation.name == "model":
+            mine = [one for one in mine if one.id == operation.model]
+            if not mine:
+                raise WireError(f"the script has no model {operation.model!r}", status=404)
+        body = APIS[api].models([(one.id, one.name or one.id) for one in mine])
+        if operation.name == "model":
+            body = body[APIS[api].LIST][0]
+        return plans.plain(200, msgspec.json.encode(body), entry, self._script.headers)
 
     def _account(self, operation: Operation, request: HttpRequest, entry: _Entry) -> PlannedAnswer:
         """A request of Codex about a ChatGPT account, which exists if the script has its limits."""
@@ -384,10 +383,9 @@ class FakeProvider:
         self, api: Api, operation: Operation, body: Any, request: HttpRequest
     ) -> tuple[Ask, tuple[str, ...]]:
         """A request of one of the three APIs without continuations."""
-        if api == "anthropic":
-            return anthropic.parse(body, unknown_fields=self._script.unknown_fields)
-        if api == "chat":
-            return openai_chat.parse(body, unknown_fields=self._script.unknown_fields)
+        if api != "gemini":
+            parse = anthropic.parse if api == "anthropic" else openai_chat.parse
+            return parse(body, unknown_fields=self._script.unknown_fields)
         return gemini.parse(
             body,
             model=operation.model,
@@ -402,14 +400,12 @@ class FakeProvider:
             ask, unknown = anthropic.parse(
                 body, unknown_fields=self._script.unknown_fields, counting=True
             )
-            name = "input_tokens"
         else:
             ask, unknown = gemini.count(
                 body, model=operation.model, unknown_fields=self._script.unknown_fields
             )
-            name = "totalTokens"
         self._note_unknown(unknown, entry)
-        return plans.plain(200, msgspec.json.encode({name: ask.size_tokens}), entry, {})
+        return plans.plain(200, msgspec.json.encode({APIS[api].COUNT: ask.size_tokens}), entry, {})
 
     def _generate_responses(self, body: Any, entry: _Entry, *, websocket: bool) -> PlannedAnswer:
         """A request of the Responses API, which may continue an earlier answer."""
@@ -453,7 +449,7 @@ class FakeProvider:
             steps, ending = streamed(reply, answer, ask, stamp, pace=pace, framing=framing)
             first = codex_event(self._limits(reply), stamp.created_s) if websocket else None
             if first is not None:
-                steps = (AnswerPart(0, openai_responses.text_message(first)), *steps)
+                steps = (AnswerPart(0, msgspec.json.encode(first)), *steps)
             reply_headers = {**(plans.SSE if ask.sse else plans.JSON), **headers}
         else:
             steps, ending = _in_one_piece(reply, answer, ask, stamp, pace)
@@ -469,9 +465,8 @@ class FakeProvider:
 
     def _headers(self, ask: Ask, reply: Reply, stamp: Stamp) -> dict[str, str]:
         """Request id, limits, and the script's headers."""
-        request_id = "request-id" if ask.api == "anthropic" else "x-request-id"
         return {
-            request_id: stamp.id("req"),
+            APIS[ask.api].REQUEST_ID: stamp.id("req"),
             **limit_headers(self._limits(reply), ask.api, stamp.created_s),
             **self._script.headers,
             **reply.headers,
@@ -479,19 +474,10 @@ class FakeProvider:
 
     def _call_id(self, api: Api) -> str:
         """The id of the next tool call, in the format of the API."""
-        prefix = "toolu" if api == "anthropic" else "call"
-        return f"{prefix}_fake_{next(self._calls):06d}"
+        return f"{APIS[api].CALL_PREFIX}_fake_{next(self._calls):06d}"
 
 
 _NAMES_SHOWN = 20
-
-
-def _message_type(body: Any) -> str:
-    """The type of a WebSocket message, one of the two known types."""
-    kind = body.get("type") if isinstance(body, dict) else None
-    if kind not in ("response.create", "response.processed"):  # any JSON; a set would hash it
-        raise WireError(f"unknown WebSocket message type {kind!r}")
-    return str(kind)
 
 
 def _fails_at_once(reply: Reply, *, streaming: bool) -> bool:
@@ -505,7 +491,7 @@ def _in_one_piece(
     reply: Reply, answer: Answer, ask: Ask, stamp: Stamp, pace: Pace
 ) -> tuple[tuple[AnswerPart, ...], Ending]:
     """An answer without a stream; if it is broken off, half of it arrives."""
-    body = whole_body(answer, ask, stamp)
+    body = msgspec.json.encode(APIS[ask.api].whole(answer, ask, stamp))
     if reply.after_events is not None:
         return (AnswerPart(pace.first_ms, body[: len(body) // 2]),), "disconnect"
     return (AnswerPart(pace.first_ms, body),), "complete"

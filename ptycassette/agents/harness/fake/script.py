@@ -10,7 +10,7 @@ import fnmatch
 import hashlib
 import itertools
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -21,12 +21,8 @@ from ptycassette.model.limits import check_density
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.toml_text import read_toml, suggest
 from ptycassette.scrub.rules.values import secret_name
-from ptycassette.tape.providers import (
-    anthropic,
-    gemini,
-    openai_chat,
-    openai_responses,
-)
+from ptycassette.tape.providers import openai_responses, sse
+from ptycassette.tape.providers.answers import APIS
 from ptycassette.tape.providers.neutral import (
     Answer,
     Api,
@@ -450,42 +446,6 @@ def _is_withheld(header: str) -> bool:
 # Encode planned answers with the module of each API.
 
 
-_ERRORS = {
-    "anthropic": anthropic.error,
-    "responses": openai_responses.error,
-    "chat": openai_chat.error,
-    "gemini": gemini.error,
-}
-_WHOLE = {
-    "anthropic": anthropic.whole,
-    "responses": openai_responses.whole,
-    "chat": openai_chat.whole,
-    "gemini": gemini.whole,
-}
-_MODELS = {
-    "anthropic": anthropic.models,
-    "responses": openai_responses.models,
-    "chat": openai_responses.models,
-    "gemini": gemini.models,
-}
-
-
-def error_body(api: Api | None, status: int, message: str, kind: str = "") -> dict[str, Any]:
-    """An error in the form of ``api``; in OpenAI's form if there is no API."""
-    return _ERRORS[api or "responses"](status, message, kind)
-
-
-def whole_body(answer: Answer, ask: Ask, stamp: Stamp) -> bytes:
-    """The answer as one JSON object."""
-    return msgspec.json.encode(_WHOLE[ask.api](answer, ask, stamp))
-
-
-def model_list(api: Api, models: Sequence[Model]) -> dict[str, Any]:
-    """The models that ``api`` offers."""
-    on_list = [(one.id, one.name or one.id) for one in models if api in one.apis]
-    return _MODELS[api](on_list)
-
-
 def streamed(
     reply: Reply,
     answer: Answer,
@@ -496,45 +456,17 @@ def streamed(
     framing: openai_responses.Framing,
 ) -> tuple[tuple[AnswerPart, ...], Ending]:
     """The answer as steps of a stream; it breaks off if the reply does."""
-    pieces = list(_pieces(answer, ask, stamp, framing))
+    api = APIS[ask.api]
+    pieces = list(api.stream(answer, ask, stamp, framing))
     ending: Ending = "complete"
     if reply.after_events is not None:
         pieces = pieces[: reply.after_events]
         if reply.error is not None:
-            pieces.append(_stream_error(reply.error, ask, stamp, framing))
+            problem = api.error(reply.error.status, reply.error.message, reply.error.kind)
+            pieces.append(api.stream_error(problem, ask, stamp, framing))
         else:
             ending = "disconnect"
     return tuple(_paced(pieces, pace)), ending
-
-
-def _pieces(
-    answer: Answer, ask: Ask, stamp: Stamp, framing: openai_responses.Framing
-) -> Iterable[Piece]:
-    """The stream in the form of the request's API."""
-    match ask.api:
-        case "anthropic":
-            return anthropic.stream(answer, ask, stamp)
-        case "responses":
-            return openai_responses.stream(answer, ask, stamp, framing)
-        case "chat":
-            return openai_chat.stream(answer, ask, stamp)
-        case "gemini":
-            return gemini.stream(answer, ask, stamp)
-
-
-def _stream_error(
-    failure: Failure, ask: Ask, stamp: Stamp, framing: openai_responses.Framing
-) -> Piece:
-    match ask.api:
-        case "anthropic":
-            return anthropic.stream_error(failure.status, failure.message, failure.kind)
-        case "responses":
-            problem = openai_chat.error(failure.status, failure.message, failure.kind)["error"]
-            return openai_responses.stream_error(ask, stamp, framing, problem)
-        case "chat":
-            return openai_chat.stream_error(failure.status, failure.message, failure.kind)
-        case "gemini":
-            return gemini.stream_error(failure.status, failure.message, failure.kind)
 
 
 def _paced(pieces: Iterable[Piece], pace: Pace) -> Iterable[AnswerPart]:
@@ -652,22 +584,8 @@ class NotLetInError(Exception):
 
     def __init__(self, api: Api | None, *, missing: bool) -> None:
         super().__init__("no API key was given" if missing else "wrong API key")
-        words = _NO_KEY if missing else _WRONG_KEY
-        self.status, self.message = words[api or "responses"]
-
-
-_NO_KEY: dict[Api, tuple[int, str]] = {
-    "anthropic": (401, "x-api-key header is required"),
-    "responses": (401, "You didn't provide an API key."),
-    "chat": (401, "You didn't provide an API key."),
-    "gemini": (403, "Method doesn't allow unregistered callers. Please use API Key."),
-}
-_WRONG_KEY: dict[Api, tuple[int, str]] = {
-    "anthropic": (401, "invalid x-api-key"),
-    "responses": (401, "Incorrect API key provided."),
-    "chat": (401, "Incorrect API key provided."),
-    "gemini": (400, "API key not valid. Please pass a valid API key."),
-}
+        words = APIS[api or "responses"]
+        self.status, self.message = words.NO_KEY if missing else words.WRONG_KEY
 
 
 class Door:
@@ -724,7 +642,7 @@ class Door:
 
 
 JSON = {"content-type": "application/json"}
-SSE = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+SSE = {"content-type": f"{sse.CONTENT_TYPE}; charset=utf-8", "cache-control": "no-cache"}
 
 
 def plain(
@@ -751,7 +669,7 @@ def refusal(
     api: Api | None, status: int, message: str, entry: dict[str, Any], *, kind: str = ""
 ) -> PlannedAnswer:
     """An error that is not in the script."""
-    body = error_body(api, status, f"ptycassette fake provider: {message}", kind)
+    body = APIS[api or "responses"].error(status, f"ptycassette fake provider: {message}", kind)
     return plain(status, msgspec.json.encode(body), entry, {})
 
 
@@ -759,7 +677,7 @@ def scripted_error(
     api: Api, failure: Failure, headers: dict[str, str], entry: dict[str, Any], *, delay_ms: int
 ) -> PlannedAnswer:
     """An HTTP error of the script."""
-    body = error_body(api, failure.status, failure.message, failure.kind)
+    body = APIS[api].error(failure.status, failure.message, failure.kind)
     if api == "gemini" and failure.details:
         body["error"]["details"] = failure.details
     return PlannedAnswer(
@@ -778,7 +696,7 @@ def socket_error(
     return PlannedAnswer(
         status=failure.status,
         headers={},
-        steps=(AnswerPart(delay_ms, openai_responses.text_message(event)),),
+        steps=(AnswerPart(delay_ms, msgspec.json.encode(event)),),
         entry={**entry, "status": failure.status},
     )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import http.client
 import os
 import platform
-import re
 import shutil
 import ssl
 from collections import Counter
@@ -63,7 +62,8 @@ from ptycassette.recording.session.base import DEFAULT_SIZE
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.network import NETWORK_VARIABLE, network_disabled
 from ptycassette.tape.io.recorded_answers import load_matching_rules
-from ptycassette.tape.providers.questions import question_model
+from ptycassette.tape.providers.answers import event_types, first_model
+from ptycassette.tape.providers.questions import offered_tools, question_model
 from ptycassette.tape.routing import host_and_port, known_providers
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.version import __version__
@@ -190,7 +190,7 @@ def _place(cassette: Cassette, provider: str) -> tuple[str, ModelList]:
     if not usual:
         asked = ", ".join(sorted({upstream for upstream, _ in lists if upstream}))
         raise UnknownModelsError(
-            f"{asked or 'what was asked'} is no known provider: name it by --provider"
+            f"{asked or 'what was asked'} is not a known provider: name it by --provider"
         )
     return usual.most_common(1)[0][0]
 
@@ -202,7 +202,7 @@ def _check(base: str) -> None:
     if not host or base.partition("://")[0].lower() not in schemes:
         names = ", ".join(known_providers().providers)
         raise UsageError(
-            f"--provider: {base!r} is no provider",
+            f"--provider: {base!r} is not a provider",
             hint=f"one of {names}, or a base URL with https (http on this machine only)",
         )
 
@@ -246,8 +246,6 @@ def _model_of(exchange: RecordedExchange) -> str | None:
     return question_model(decoded_json(exchange.question()) if small else None, entry.target)
 
 
-_EVENT = re.compile(rb'(?:^data: ?|^|\})\{"type": ?"([\w.]{1,80})"', re.MULTILINE)
-_MODEL = re.compile(rb'"(?:model|modelVersion)": ?"([^"\\]{1,120})"')
 _MOST_BODY = 1 << 20
 _RECORDERS_TERM = "xterm-256color"
 _TELLING_HEADERS = frozenset(
@@ -443,12 +441,10 @@ def _traffic(cassette: Cassette) -> dict[str, tuple[str, ...]]:
         if answer.body is None or answer.body.bytes > _MOST_BODY:
             continue
         body = exchange.answer()
-        events.update(kind.decode() for kind in _EVENT.findall(body))
-        asked = _MODEL.search(exchange.question())
-        found = _MODEL.search(body)
+        events.update(event_types(body))
+        asked, found = first_model(exchange.question()), first_model(body)
         if asked is not None and found is not None:
-            pair = (one[1].decode("utf-8", "replace") for one in (asked, found))
-            served.add(" -> ".join(pair))
+            served.add(f"{asked} -> {found}")
     return {
         "served": tuple(sorted(served)),
         "statuses": tuple(sorted(statuses)),
@@ -473,17 +469,10 @@ def _features(exchange: RecordedExchange) -> Iterator[str]:
         return
     for name, value in asked.items():
         yield f"{name} {str(value).lower()}" if isinstance(value, bool) else name
-    offered = asked.get("tools")
-    for tool in offered if isinstance(offered, list) else ():
-        if not isinstance(tool, dict):
-            continue
-        function = tool.get("function")
-        declared = tool.get("functionDeclarations")
-        named = declared if isinstance(declared, list) else [function or tool]
-        for one in named:
-            name = (one.get("name") or one.get("type")) if isinstance(one, dict) else None
-            if isinstance(name, str):
-                yield f"tool {name}"
+    for tool in offered_tools(asked):
+        name = tool.get("name") or tool.get("type")
+        if isinstance(name, str):
+            yield f"tool {name}"
 
 
 def _is_short(exchange: RecordedExchange) -> bool:

@@ -38,8 +38,8 @@ from ptycassette.profiles.profile import Profile
 from ptycassette.profiles.session_log import ScreenPredicate
 from ptycassette.recording.io.compiled_relay import CompiledRelay
 from ptycassette.recording.io.journal_file import JOURNAL_SUFFIX
-from ptycassette.recording.io.options import timestamp
-from ptycassette.recording.io.recording import Recording, record, submit_as, wait_for_echo
+from ptycassette.recording.io.options import live_session, run_spec, timestamp
+from ptycassette.recording.io.recording import Recording, recorded, submit_as, wait_for_echo
 from ptycassette.recording.session.core import SessionView
 from ptycassette.recording.session.session import Session
 from ptycassette.system.clock import MonotonicClock, SystemSleeper
@@ -223,24 +223,18 @@ def _session(
 ) -> AbstractContextManager[Session]:
     """The CLI in a terminal of the probe's size, recorded or not."""
     argv, env = _start(probe, profile, prepared)
-    size = Size(probe.rows, probe.cols)
-    term = profile.terminal.term
-    if target is None:
-        return Session(argv, size=size, cwd=cwd, env=env, clean_env=True, term=term)
-    return record(
-        argv,
-        target,
-        size=size,
+    spec = run_spec(
+        size=Size(probe.rows, probe.cols),
         cwd=cwd,
         env=env,
-        clean_env=True,
-        term=term,
+        term=profile.terminal.term,
         harness=profile.name,
         account=account,
         freshness_window=probe.freshness_window,
         overwrite=overwrite,
         title=probe.source,
     )
+    return live_session(Session, argv, spec) if target is None else recorded(argv, target, spec)
 
 
 def _start(

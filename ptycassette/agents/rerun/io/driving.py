@@ -53,10 +53,10 @@ from ptycassette.errors import (
     WaitTimeoutError,
 )
 from ptycassette.keys.quantities import time_text
+from ptycassette.model.ports import SessionTap
 from ptycassette.model.records import (
     ExitStatus,
     FinalRecord,
-    InputRecord,
     JournalEvent,
     Resized,
     Signalled,
@@ -65,12 +65,15 @@ from ptycassette.model.records import (
 from ptycassette.model.screen import Size
 from ptycassette.profiles.profile import ExitMessage, Profile
 from ptycassette.recording.io.options import (
+    AnySession,
+    RunSpec,
     VersionQuestion,
     ask_version,
     installed_version,
+    live_session,
     version_arguments,
 )
-from ptycassette.recording.io.recording import record
+from ptycassette.recording.io.recording import recorded
 from ptycassette.recording.session.base import child_environment
 from ptycassette.recording.session.session import Session
 from ptycassette.system.files.state_dirs import current_dir
@@ -125,12 +128,34 @@ class Typist:
         for step in script.steps:
             try:
                 self._wait(session, step)
-                self._rest(min(PAUSE_S, max(0, step.t_us - self.last_us) / 1e6))
-                _send(session, step.record)
+                self.deliver(session, step)
             except (SessionClosedError, InputRefusedError):
                 return
-            self.typed, self.last_us = step.number, step.t_us
+            self.typed = step.number
             self._sent(step.number)
+
+    def deliver(self, session: Session, step: RerunStep) -> None:
+        """Send a step with the recorded delay, at most ``PAUSE_S``.
+
+        Raises:
+            SessionClosedError, InputRefusedError: the program cannot take it.
+        """
+        self._rest(min(PAUSE_S, max(0, step.t_us - self.last_us) / 1e6))
+        record = step.record
+        match record.kind:
+            case "resize" if record.size is not None:
+                session.resize(record.size)
+            case "signal" if record.signal is not None:
+                session.signal(record.signal)
+            case "input" if record.bytes:
+                session.send(record.bytes)
+            case _:
+                pass
+        self.last_us = step.t_us
+
+    def patience(self, t_us: int) -> float:
+        """How many seconds to wait for a recorded moment."""
+        return self._patience_s + 2 * max(0, t_us - self.last_us) / 1e6
 
     def _wait(self, session: Session, step: RerunStep) -> None:
         if step.screen is None or step.follows:
@@ -140,25 +165,12 @@ class Typist:
             session.wait_for_predicate(
                 lambda screen: awaited(screen.rows),
                 what=f"the screen before input {step.number}",
-                timeout_s=self._patience_s + 2 * (step.t_us - self.last_us) / 1e6,
+                timeout_s=self.patience(step.t_us),
             )
         except WaitTimeoutError:
             self.late.append(step.number)
         else:
             self.met.add(step.number)
-
-
-def _send(session: Session, record: InputRecord) -> None:
-    match record.kind:
-        case "resize":
-            if record.size is not None:
-                session.resize(record.size)
-        case "signal":
-            if record.signal is not None:
-                session.signal(record.signal)
-        case "input":
-            if record.bytes:
-                session.send(record.bytes)
 
 
 # The program's present version: from its package, or asked under the guard of the run.
@@ -280,21 +292,20 @@ def run_again(
     place, profile = prepared.place, prepared.profile
     typist = Typist(judge, prepared.server.sent, patience_s)
     target = place.folder / "now.cassette"
-    options = {
-        **prepared.session_options(),
-        "harness": profile.name if profile else None,
-        "probe_version": False,
-        "state_dir": place.folder / "state",
-    }
-    if profile is not None:
-        options["at_end"] = log_reader(profile, home=place.home, cwd=place.cwd, since_s=0.0)
+    spec = msgspec.structs.replace(
+        prepared.spec,
+        harness=profile and profile.name,
+        probe_version=False,
+        state_dir=place.folder / "state",
+        at_end=profile and log_reader(profile, home=place.home, cwd=place.cwd, since_s=0.0),
+    )
     known = cassette.manifest.harness.binary_version
     with ExitStack() as stack:
         asked = None if known is None else stack.enter_context(version_beside(place))
-        with record(place.argv, target, **options) as session:
+        with recorded(place.argv, target, spec) as session:
             typist.type(session, prepared.script)
-            left_us = cassette.final.duration_ms * 1000 - typist.last_us
-            problem = _program_end(session, patience_s + 2 * max(0, left_us) / 1e6)
+            limit_s = typist.patience(cassette.final.duration_ms * 1000)
+            problem = _program_end(session, limit_s)
         version = None if asked is None else asked()
     with open_cassette(target) as now:
         script = script_of(now.events())
@@ -522,14 +533,19 @@ def _as_recorded(
 
 
 class DrivenRerun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is ready to be driven. ``argv`` and ``options`` are for a session.
+    """A run that is ready to be driven by the caller, in ``session``.
 
     Call ``proof`` with the end of the program to compare the run with its tape.
     """
 
     argv: tuple[str, ...]
-    options: dict[str, Any]
+    spec: RunSpec
+    tap: SessionTap
     proof: Proof
+
+    def session(self, kind: type[AnySession]) -> AnySession:
+        """The started program. ``kind`` is ``Session`` or ``AsyncSession``."""
+        return live_session(kind, self.argv, self.spec, tap=self.tap)
 
 
 @owned_context
@@ -565,7 +581,8 @@ def driven_rerun(
     with run_of(cassette, options, typed=True) as (prepared, proves):
         yield DrivenRerun(
             argv=prepared.place.argv,
-            options={**prepared.session_options(), "tap": _InputCount(prepared.server.sent)},
+            spec=prepared.spec,
+            tap=_InputCount(prepared.server.sent),
             proof=proves,
         )
 
@@ -601,7 +618,7 @@ def run_tape_only(
         DriverSignals() as signals,
     ):
         place = prepared.place
-        term = os.environ.get("TERM") or prepared.term or "xterm-256color"
+        term = os.environ.get("TERM") or prepared.spec.term
         environment = child_environment(clean=True, extra=place.environment, term=term)
         path = shutil.which(place.argv[0], path=environment.get("PATH", os.defpath))
         if path is None:

@@ -46,6 +46,7 @@ from ptycassette.model.screen import Size
 from ptycassette.model.tape import TapeEntry
 from ptycassette.model.visible_text import visible
 from ptycassette.profiles.profile import Profile
+from ptycassette.recording.io.options import RunSpec, run_spec
 from ptycassette.scrub.session import default_scrubber
 from ptycassette.seal.io.policy import require_seal
 from ptycassette.system.files.locks import temporary_folder
@@ -401,9 +402,9 @@ _SECRETS_VARIABLE = "PTYCASSETTE_SECRETS"
 class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that is ready to be started; over when its block is left.
 
-    ``argv`` is the recorded or given command line, ``place.argv`` the one to start. ``lacking`` is
-    advice in case the program ends too early, ``in_the_way`` in case it asks something unexpected;
-    both are empty without advice.
+    ``argv`` is the recorded or given command line, ``place.argv`` the one to start, as ``spec``
+    has it. ``lacking`` is advice in case the program ends too early, ``in_the_way`` in case it asks
+    something unexpected; both are empty without advice.
     """
 
     argv: tuple[str, ...]
@@ -411,24 +412,12 @@ class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
     script: RerunScript
     clock: str
     drawn: DrawnValues
-    size: Size
-    term: str | None
+    spec: RunSpec
     place: RerunPlace
     lacking: str
     in_the_way: str
     server: TapeServer
     desk: TapeDesk
-
-    def session_options(self) -> dict[str, Any]:
-        """Options of a session, or a recording, of ``place.argv``."""
-        return {
-            "size": self.size,
-            "cwd": self.place.cwd,
-            "env": self.place.environment,
-            "clean_env": True,
-            "guard": self.place.network,
-            **({"term": self.term} if self.term else {}),
-        }
 
 
 def admit(cassette: Cassette) -> None:
@@ -523,8 +512,13 @@ def prepared_rerun(
             script=script,
             clock=clock.said,
             drawn=drawn,
-            size=Size(terminal.initial_rows, terminal.initial_cols),
-            term=terminal.term,
+            spec=run_spec(
+                size=Size(terminal.initial_rows, terminal.initial_cols),
+                term=terminal.term or RunSpec().term,
+                cwd=place.cwd,
+                env=place.environment,
+                guard=place.network,
+            ),
             place=place,
             lacking=left_behind(argv, options),
             in_the_way=in_the_way(cassette.path, options),

@@ -20,6 +20,7 @@ from ptycassette.formats.export.registry import ExportSource
 from ptycassette.formats.export.trajectory.from_tape import Inference, Step, conversation_of, whole
 from ptycassette.model.records import Manifest
 from ptycassette.model.visible_text import visible_json
+from ptycassette.tape.providers.answers import stop_of
 from ptycassette.tape.providers.neutral import Call, Message, ToolResult
 from ptycassette.tape.routing import host_and_port
 from ptycassette.version import __version__
@@ -37,12 +38,7 @@ _PROVIDERS = {
     "cloudcode-pa.googleapis.com": "gcp.gen_ai",
     "openrouter.ai": "openrouter",
 }
-_STOPS = {
-    **dict.fromkeys(("end_turn", "stop", "stop_sequence", "completed"), "stop"),
-    **dict.fromkeys(("tool_use", "tool_calls", "function_call"), "tool_call"),
-    **dict.fromkeys(("max_tokens", "length", "incomplete"), "length"),
-    **dict.fromkeys(("refusal", "content_filter", "safety"), "content_filter"),
-}
+_STOPS = {"end": "stop", "tool": "tool_call", "length": "length", "refusal": "content_filter"}
 _TOKENS = {"input_tokens": "input_tokens", "output_tokens": "output_tokens"}
 
 
@@ -203,7 +199,8 @@ def _stop(one: Inference) -> str:
         return "error"
     if one.said.calls:
         return "tool_call"
-    return _STOPS.get((one.stop or "stop").lower(), one.stop or "stop")
+    stop = stop_of(one.stop)
+    return one.stop or "stop" if stop is None else _STOPS[stop]
 
 
 def _messages(messages: Iterable[Message]) -> dict[str, Any]:

@@ -31,12 +31,18 @@ from ptycassette.formats.importing.cendor import (
 from ptycassette.formats.importing.har import Call, session_of_calls, tool_events
 from ptycassette.formats.importing.session import BadImportError, ImportedSession
 from ptycassette.keys.quantities import time_text
-from ptycassette.model.file_patterns import file_pattern
+from ptycassette.model.re2_engine import file_pattern
 from ptycassette.model.records import Finished, JournalEvent, Noted
 from ptycassette.profiles.session_log import LogFacts, LogSource
 from ptycassette.recording.tape_source import compared_with_log
-from ptycassette.system.files.plain_file import open_plain
-from ptycassette.tape.providers.openai_chat import chat_answer, tool_call
+from ptycassette.system.files.whole_file import open_plain
+from ptycassette.tape.providers.openai_chat import (
+    chat_answer,
+    message,
+    tool_call,
+    tool_message,
+    usual_stop,
+)
 from ptycassette.tape.routing import known_providers
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -150,7 +156,7 @@ def with_calls(log: ImportedSession) -> ImportedSession:
             notes.append(Noted(clock_us, {"type": "tool-result", "call_id": one.call_id, **ended}))
         if one.role != "assistant":
             continue
-        answer = chat_answer(one.model, [(one.message(), "tool_calls" if one.calls else "stop")])
+        answer = chat_answer(one.model, [(one.message(), usual_stop(one.calls))])
         calls.append(
             Call(
                 begun_us=clock_us,
@@ -190,12 +196,9 @@ class _Said(msgspec.Struct, kw_only=True):
 
     def message(self) -> dict[str, Any]:
         """The message as in a chat completion."""
-        made: dict[str, Any] = {"role": self.role, "content": self.content or None}
-        if self.calls:
-            made["tool_calls"] = [tool_call(*call) for call in self.calls]
         if self.role == "tool":
-            made |= {"content": self.content, "tool_call_id": self.call_id}
-        return made
+            return tool_message(self.call_id, self.content)
+        return message(self.role, self.content or None, [tool_call(*call) for call in self.calls])
 
 
 def _said(t_us: int, payload: dict[str, Any]) -> _Said | None:

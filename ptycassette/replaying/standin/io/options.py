@@ -8,14 +8,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from ptycassette.cassette.timeline.match import Matching, SecretsPolicy, secrets_named
-from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD
+from ptycassette.cassette.timeline.match import (
+    DEFAULT_THRESHOLD,
+    Matching,
+    SecretsPolicy,
+    secrets_named,
+)
 from ptycassette.errors import UsageError
 from ptycassette.model.resolved_types import resolved
-from ptycassette.replaying.io.modes import resolve_secrets
+from ptycassette.replaying.io.modes import comparison_in_force, resolve_secrets
 from ptycassette.replaying.standin.comparison import StandinOptions
 from ptycassette.scrub.io.conceal import concealed
-from ptycassette.system.files.project_file import find_project
 
 
 class Option(NamedTuple):
@@ -59,8 +62,8 @@ STANDIN_OPTIONS: tuple[Option, ...] = (
 _BY_NAME = {option.name: option for option in STANDIN_OPTIONS}
 
 
-class StandinSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a stand-in. ``argv`` is its own command line, for reports."""
+class StandinArguments(StandinOptions, frozen=True, kw_only=True):
+    """The arguments of a stand-in. ``argv`` is its own command line, for reports."""
 
     cassette: str
     argv: tuple[str, ...] = ()
@@ -69,11 +72,7 @@ class StandinSettings(msgspec.Struct, frozen=True, kw_only=True):
     order: str = "strict"
     secrets: str = ""
     threshold: float = DEFAULT_THRESHOLD
-    speed: float | None = None
-    lenient: bool = False
     report: str = ""
-    input_timeout_s: float = 60.0
-    timing_tolerance_ms: float | None = None
     ignore_size: bool = False
     expect_id: str | None = None
     expect_sha256: str | None = None
@@ -109,7 +108,7 @@ class StandinSettings(msgspec.Struct, frozen=True, kw_only=True):
                 else:
                     strategy = word
             return Matching(
-                strategy or find_project().compare or "prompt",
+                comparison_in_force(strategy),
                 same=self._custom(),
                 per_entry=per_entry,
                 threshold=self.threshold,
@@ -130,19 +129,8 @@ class StandinSettings(msgspec.Struct, frozen=True, kw_only=True):
 
         return load_hooks(self.hooks).matches
 
-    def engine_options(self) -> StandinOptions:
-        """The options of the engine; the caller adds the recorded size."""
-        tolerance = self.timing_tolerance_ms
-        return StandinOptions(
-            mode="collapsed" if self.speed is None else "scaled",
-            scale=1.0 if self.speed is None else 1 / self.speed,
-            lenient=self.lenient,
-            input_timeout_us=round(self.input_timeout_s * 1e6) or None,
-            timing_tolerance_us=None if tolerance is None else round(tolerance * 1000),
-        )
 
-
-def parse_settings(args: Sequence[str], *, report: str = "") -> StandinSettings:
+def parse_settings(args: Sequence[str], *, report: str = "") -> StandinArguments:
     """Read ``[OPTIONS] CASSETTE [-- ARGV...]``.
 
     Args:
@@ -169,10 +157,11 @@ def parse_settings(args: Sequence[str], *, report: str = "") -> StandinSettings:
         if name == "--match":
             matches.append(value)
         else:
-            key, converted = _converted(option, value)
-            values[key] = converted
+            values.update(_converted(option, value))
     if not words or words[0] == "--":
-        raise UsageError("which cassette?", hint="write: ptycassette stand-in CASSETTE [-- ARGV]")
+        raise UsageError(
+            "CASSETTE is missing", hint="write: ptycassette stand-in CASSETTE [-- ARGV]"
+        )
     cassette, *rest = words
     if rest and rest[0] != "--":
         ours = rest[0].partition("=")[0] in _BY_NAME
@@ -184,25 +173,28 @@ def parse_settings(args: Sequence[str], *, report: str = "") -> StandinSettings:
         )
     return msgspec.convert(
         {**values, "cassette": cassette, "argv": rest[1:], "matches": matches},
-        resolved(StandinSettings),
+        resolved(StandinArguments),
     )
 
 
-def _converted(option: Option, value: str) -> tuple[str, object]:
+def _converted(option: Option, value: str) -> dict[str, object]:
+    """The fields that an option sets."""
     key = option.name.removeprefix("--").replace("-", "_")
     if not option.value:
-        return key, True
+        return {key: True}
     match option.name:
-        case "--threshold" | "--speed":
-            return key, _number(option, value, above=0)
+        case "--threshold":
+            return {key: _number(option, value)}
+        case "--speed":
+            return {"mode": "scaled", "scale": 1 / _number(option, value)}
         case "--input-timeout":
-            return "input_timeout_s", _seconds(option, value)
+            return {"input_timeout_us": round(_seconds(option, value) * 1e6) or None}
         case "--timing-tolerance":
-            return "timing_tolerance_ms", _seconds(option, value, unit="ms") * 1000
+            return {"timing_tolerance_us": round(_seconds(option, value, unit="ms") * 1e6)}
         case "--newlines" if value not in {"unix", "recorded"}:
             raise UsageError(f"--newlines is unix or recorded, not {value!r}")
         case _:
-            return key, value
+            return {key: value}
 
 
 def _seconds(option: Option, value: str, *, unit: str = "s") -> float:
@@ -214,11 +206,11 @@ def _seconds(option: Option, value: str, *, unit: str = "s") -> float:
         raise UsageError(f"{option.name}: {exc}") from exc
 
 
-def _number(option: Option, value: str, *, above: float = -1) -> float:
+def _number(option: Option, value: str) -> float:
     try:
         number = float(value)
     except ValueError:
         number = -1.0
-    if not above < number < 1e9 or number < 0:
+    if not 0 < number < 1e9:
         raise UsageError(f"{option.name}: {value!r} is not a number that makes sense here")
     return number

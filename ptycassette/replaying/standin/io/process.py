@@ -52,10 +52,9 @@ from ptycassette.replaying.standin.comparison import (
     report_object,
 )
 from ptycassette.replaying.standin.engine import StandinEngine
-from ptycassette.replaying.standin.io.options import StandinSettings, parse_settings
+from ptycassette.replaying.standin.io.options import StandinArguments, parse_settings
 from ptycassette.seal.io.policy import require_seal
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import check_replaceable, write_whole
+from ptycassette.system.files.whole_file import check_replaceable, read_plain, write_whole
 from ptycassette.system.pty.terminal import (
     STOPPING,
     TAKEN,
@@ -530,7 +529,7 @@ def read_reports(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
             report = json.loads(read_plain(file, max_bytes=MAX_REPORT_BYTES))
             kind = report["report"]
         except (ValueError, TypeError, KeyError, RecursionError) as exc:
-            raise RecordError("no report of a stand-in", where=str(file)) from exc
+            raise RecordError("not a report of a stand-in", where=str(file)) from exc
         if kind != "ptycassette-stand-in":
             raise RecordError("a report, but not of a stand-in", where=str(file))
         yield report
@@ -589,7 +588,7 @@ def run(args: Sequence[str], started: Started | None = None) -> int:
     return play(settings, started)
 
 
-def play(settings: StandinSettings, started: Started | None = None) -> int:
+def play(settings: StandinArguments, started: Started | None = None) -> int:
     """Play a cassette as the recorded program, by ``settings``. See ``run``."""
     report = StandinReport(
         result="running", cassette=settings.name or settings.cassette, argv=settings.argv,
@@ -628,7 +627,7 @@ def play(settings: StandinSettings, started: Started | None = None) -> int:
 
 class _Run:
     def __init__(
-        self, cassette: Cassette, settings: StandinSettings, started: Started | None
+        self, cassette: Cassette, settings: StandinArguments, started: Started | None
     ) -> None:
         self._cassette = cassette
         self._settings = settings
@@ -653,7 +652,7 @@ class _Run:
         self._fault_met = False
         self._engine = self._made_engine(
             options=msgspec.structs.replace(
-                settings.engine_options(),
+                settings,
                 recorded_size=recorded,
                 stdin_is_stream=kinds.stdin != "terminal",
             ),
@@ -793,7 +792,7 @@ class _Run:
         return self._screens.rows_at(seq)
 
 
-def _fault_text(settings: StandinSettings) -> str:
+def _fault_text(settings: StandinArguments) -> str:
     """The requested fault, as the user wrote it."""
     return settings.fault or os.environ.get("PTYCASSETTE_FAULT", "")
 

@@ -35,7 +35,7 @@ from ptycassette.model.records import (
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.io.finalising import Finaliser, left_journals, recover
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.options import RecordPlan
+from ptycassette.recording.io.options import RunSpec
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.rescrub import cassette_session
 from ptycassette.system.files.state_dirs import journal_dir
@@ -333,7 +333,7 @@ def test_a_note_that_no_cassette_can_hold_is_refused_at_once(
 
 def test_the_final_record_has_only_its_own_fields(tmp_path: Path) -> None:
     """A mistyped name is a mistake of the caller."""
-    recorder = Recorder(["x"], tmp_path / "c", RecordPlan())
+    recorder = Recorder(["x"], tmp_path / "c", RunSpec())
     with pytest.raises(TypeError, match="cost_eur"):
         recorder.set_final(cost_eur=1)
 
@@ -344,7 +344,7 @@ def test_a_taken_target_is_refused_before_anything_starts(tmp_path: Path) -> Non
     with record(["greet"], tmp_path / "c", **options(clock)) as session:
         drive(session)
 
-    with pytest.raises(ExistsError), Recorder(["true"], tmp_path / "c", RecordPlan()):
+    with pytest.raises(ExistsError), Recorder(["true"], tmp_path / "c", RunSpec()):
         pass
 
 
@@ -352,7 +352,7 @@ def test_a_missing_parent_is_refused(tmp_path: Path) -> None:
     """With what to do about it."""
     with (
         pytest.raises(PreflightError, match="mkdir -p"),
-        Recorder(["true"], tmp_path / "no" / "c", RecordPlan()),
+        Recorder(["true"], tmp_path / "no" / "c", RunSpec()),
     ):
         pass
 
@@ -360,7 +360,7 @@ def test_a_missing_parent_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "status"), [("nosuch", 127), ("/etc/passwd", 126)])
 def test_a_program_that_cannot_run_is_refused(tmp_path: Path, name: str, status: int) -> None:
     """With the status of a shell, and without a trace."""
-    with pytest.raises(SpawnError) as caught, Recorder([name], tmp_path / "c", RecordPlan()):
+    with pytest.raises(SpawnError) as caught, Recorder([name], tmp_path / "c", RunSpec()):
         pass
 
     assert caught.value.exit_status == status
@@ -370,21 +370,21 @@ def test_a_program_that_cannot_run_is_refused(tmp_path: Path, name: str, status:
 def test_one_target_is_recorded_once_at_a_time(tmp_path: Path) -> None:
     """The second recorder is told who has it."""
     with (
-        Recorder(["true"], tmp_path / "c", RecordPlan()),
+        Recorder(["true"], tmp_path / "c", RunSpec()),
         pytest.raises(LockedError, match=f"process {os.getpid()}"),
-        Recorder(["true"], tmp_path / "c", RecordPlan()),
+        Recorder(["true"], tmp_path / "c", RunSpec()),
     ):
         pass
 
 
 def test_one_account_is_recorded_once_at_a_time(tmp_path: Path) -> None:
     """By whatever program. Another account of the same harness is free."""
-    plan = RecordPlan(account="work", harness="agent")
+    plan = RunSpec(account="work", harness="agent")
     with (
         Recorder(["true"], tmp_path / "a", plan),
-        Recorder(["true"], tmp_path / "b", RecordPlan(account="home", harness="agent")),
+        Recorder(["true"], tmp_path / "b", RunSpec(account="home", harness="agent")),
         pytest.raises(LockedError, match="account work"),
-        Recorder(["true"], tmp_path / "c", RecordPlan(account="work", harness="other")),
+        Recorder(["true"], tmp_path / "c", RunSpec(account="work", harness="other")),
     ):
         pass
 
@@ -393,13 +393,13 @@ def test_one_account_is_recorded_once_at_a_time(tmp_path: Path) -> None:
 def test_impossible_options_are_refused(wrong: dict[str, Any]) -> None:
     """At once, as misuse."""
     with pytest.raises(ValueError, match="must be"):
-        RecordPlan(**wrong)
+        RunSpec(**wrong)
 
 
 def test_an_empty_argv_is_misuse(tmp_path: Path) -> None:
     """There is nothing to record."""
     with pytest.raises(ValueError, match="empty"):
-        Recorder([], tmp_path / "c", RecordPlan())
+        Recorder([], tmp_path / "c", RunSpec())
 
 
 def test_the_home_of_the_user_is_scrubbed_where_the_program_has_another(

@@ -25,7 +25,7 @@ from ptycassette.recording.io import saver as _saver_priority
 from ptycassette.recording.io import saver_process
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.options import RecordPlan
+from ptycassette.recording.io.options import RunSpec
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.saver import (
     Begin,
@@ -351,7 +351,7 @@ class _PublishesAndDies:
 
 def test_a_cassette_that_its_saver_could_not_report_is_found(tmp_path: Path) -> None:
     """It is not published twice, and no error says that it is there already."""
-    plan = RecordPlan(state_dir=tmp_path / "state")
+    plan = RunSpec(state_dir=tmp_path / "state")
     with Recorder(["true"], tmp_path / "c", plan, saver=_PublishesAndDies()) as recorder:
         recorder.journal.on_output(1, b"hello")
         manifest = recorder.finish(t_us=2, status=ENDED)
@@ -363,7 +363,7 @@ def test_a_cassette_that_its_saver_could_not_report_is_found(tmp_path: Path) -> 
 def test_secrets_that_were_typed_never_miss_the_cassette(tmp_path: Path) -> None:
     """The saver knows them from the journal, also those that were typed when it had begun."""
     secret = b"correct-horse-battery"
-    plan = RecordPlan(state_dir=tmp_path / "state")
+    plan = RunSpec(state_dir=tmp_path / "state")
     with Recorder(["true"], tmp_path / "c", plan, saver=forked()) as recorder:
         recorder.journal.on_output(1, b"hello " + secret)
         recorder.journal.on_event(Typed(2, secret + b"\r", masked=True))

@@ -20,7 +20,7 @@ from ptycassette.errors import RunFailedError
 from ptycassette.model.records import Begun
 from ptycassette.recording.io.finalising import recover
 from ptycassette.recording.io.journal_file import JournalFile, tape_journal_of
-from ptycassette.recording.io.options import plan_of
+from ptycassette.recording.io.options import run_spec
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.recording import recording_with
 from ptycassette.recording.io.saver import Saver
@@ -86,14 +86,12 @@ def recorded(folder: Path, problem: str | None = None) -> None:
     clock = ManualClock()
     killed_saver = Mock(spec=Saver)
     killed_saver.finish.return_value = None
-    plan = plan_of(
-        {
-            "pty": ScriptedPty(clock).say("hi").exits(0),
-            "clock": clock,
-            "sleeper": clock,
-            "state_dir": folder / "state",
-            "tape": lambda journal, _: WrittenTape(journal, problem),
-        }
+    plan = run_spec(
+        pty=ScriptedPty(clock).say("hi").exits(0),
+        clock=clock,
+        sleeper=clock,
+        state_dir=folder / "state",
+        tape=lambda journal, _: WrittenTape(journal, problem),
     )
     with recording_with(Recorder(["x"], folder / "c", plan, saver=killed_saver)) as session:
         session.wait_exit()

@@ -16,12 +16,11 @@ def test_everything_can_be_said() -> None:
          "--expect-id", "i", "--expect-sha256", "d", "--allow-unscrubbed", "--newlines", "unix",
          "--name", "n", "c.cassette", "--", "claude", "-p"],
     )  # fmt: skip
-    options = settings.engine_options()
 
     assert (settings.cassette, settings.argv) == ("c.cassette", ("claude", "-p"))
     assert settings.matching().strategy == "exact"
-    assert (options.mode, options.scale, options.lenient) == ("scaled", 0.25, True)
-    assert (options.input_timeout_us, options.timing_tolerance_us) == (3_000_000, 50_000)
+    assert (settings.mode, settings.scale, settings.lenient) == ("scaled", 0.25, True)
+    assert (settings.input_timeout_us, settings.timing_tolerance_us) == (3_000_000, 50_000)
     assert (settings.report, settings.newlines, settings.name) == ("r", "unix", "n")
     assert settings.ignore_size
     assert settings.allow_unscrubbed
@@ -31,25 +30,22 @@ def test_everything_can_be_said() -> None:
 def test_the_defaults_are_fast_and_strict() -> None:
     """No recorded pause, prompt comparison, a minute for the driver."""
     settings = parse_settings(["c"], report="fallback")
-    options = settings.engine_options()
 
-    assert (options.mode, options.lenient) == ("collapsed", False)
-    assert options.input_timeout_us == 60_000_000
+    assert (settings.mode, settings.lenient) == ("collapsed", False)
+    assert settings.input_timeout_us == 60_000_000
     assert (settings.report, settings.matching().strategy) == ("fallback", "prompt")
 
 
 def test_no_timeout_is_for_ever() -> None:
     """As a real program waits."""
-    options = parse_settings(["--input-timeout", "0", "c"]).engine_options()
-
-    assert options.input_timeout_us is None
+    assert parse_settings(["--input-timeout", "0", "c"]).input_timeout_us is None
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "which cassette"),
-        (["--", "x"], "which cassette"),
+        ([], "CASSETTE is missing"),
+        (["--", "x"], "CASSETTE is missing"),
         (["--metch", "exact", "c"], "no such option: --metch"),
         (["--match"], "--match needs a value"),
         (["c", "claude"], "unexpected argument 'claude'.*\n.*own behind --"),

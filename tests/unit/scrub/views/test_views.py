@@ -7,15 +7,18 @@ from itertools import pairwise
 
 import pytest
 
-from ptycassette.keys.lines import typed_text
+from ptycassette.keys.reader import typed_text
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.placeholders import Patches
+from ptycassette.scrub.rules.rule_set import default_rules
 from ptycassette.scrub.views.structured import (
+    BESIDE,
     BLOCK,
     Blocks,
     Joined,
     Messages,
     StreamText,
+    around,
     rewrite,
     strings_of,
 )
@@ -348,3 +351,23 @@ def test_of_a_block_only_what_is_near_to_the_wanted_bytes_is_read(wanted: list[i
         around = range(max(0, place - 2000), min(len(raw), place + 2000))
         assert read.issuperset(place for place in around if place not in ends)
     assert len(read) <= 16_000 * len(wanted)
+
+
+def test_around_a_mask_long_lines_are_read_as_far_as_blocks_overlap() -> None:
+    """A header or a token may fill such a line; over the ends of lines no rule reaches so far."""
+    place = 30_000
+    long = "name value " * 6000
+    short = "\n".join(long[at : at + 60] for at in range(0, len(long), 61))
+    [(first, last)] = around(long[:BLOCK], lambda start, end: start <= place < end)
+    [(begin, end)] = around(short[:BLOCK], lambda start, end: start <= place < end)
+
+    assert first <= place - 4000 < place + 4000 <= last
+    assert first < begin <= place - BESIDE < place + BESIDE <= end < last
+
+
+def test_no_rule_reaches_over_more_lines_than_are_read_around_a_mask() -> None:
+    """But for headers and queries, which are on one line, and keys, which are found by line."""
+    far = {one.name for one in default_rules(volatile=True) if one.lead + one.reach > BESIDE}
+
+    on_one_line = {"bearer", "authorization-header", "api-key-header", "cookie-header"}
+    assert far <= {*on_one_line, "url-query-secret", "private-key", "putty-private-key"}
