@@ -26,9 +26,9 @@ from typing import Final, Literal
 
 import msgspec
 
-from ptycassette.cassette.secret_digests import LEAST_BITS, digest_of, guessing_bits
+from ptycassette.cassette.timeline.match import LEAST_BITS, digest_of, guessing_bits
 from ptycassette.errors import UsageError
-from ptycassette.model.file_patterns import FilePattern, file_pattern
+from ptycassette.model.re2_engine import FilePattern, file_pattern
 from ptycassette.model.records import HeadSecret
 from ptycassette.model.tape import MaskedDigest, TapeEntry, VolatileToken
 from ptycassette.profiles.session_log import StrictTable, check_regex, read_checked
