@@ -327,6 +327,8 @@ class Strand:
         """Whether no more calls come."""
         if isinstance(self.owner, threading.Thread):
             return self.owner.ident is not None and not self.owner.is_alive()
+        if (coroutine := getattr(self.owner, "coro", None)) is not None:  # a task of trio
+            return getattr(coroutine, "cr_frame", None) is None
         return bool(self.owner.done())
 
 
