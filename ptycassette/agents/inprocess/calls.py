@@ -596,6 +596,12 @@ class CallLog:
             self._waiting.pop(call_id, None)
             self.order.end(call_id)
 
+    def abandon_tool(self, begun: tuple[str, int]) -> None:
+        """Note that a tool was cancelled: it has no outcome."""
+        with self._lock:
+            self._waiting.pop(begun[0], None)
+            self.order.end(begun[0])
+
     def note(self, payload: Any) -> None:
         """Note another service event."""
         with self._lock:
