@@ -111,7 +111,7 @@ class _Middleware:
         asked = await _asked(request)
         answer = await asyncio.to_thread(tape.ask, asked) if tape.waits else tape.ask(asked)
         if not isinstance(answer, CallLog):
-            return await self._answered(answer, tape, request)
+            return await self._answered(answer, tape, request, asked)
         number = answer.ask(asked)
         try:
             with below():
@@ -119,13 +119,14 @@ class _Middleware:
         except BaseException as exc:
             answer.end(number, *failure_of(exc))
             raise
-        self._note(answer, number, response, unpacks=request.session.auto_decompress)
+        body = self._note(answer, number, response, unpacks=request.session.auto_decompress)
+        response.content = self._noted(response.content, body, tape.reading(asked))
         return response
 
     # -- recording ------------------------------------------------------------------------
 
-    def _note(self, log: CallLog, number: int, response: Any, *, unpacks: bool) -> None:
-        """Note the head of an answer, and its body while the client reads it."""
+    def _note(self, log: CallLog, number: int, response: Any, *, unpacks: bool) -> AnswerBody:
+        """Note the head of an answer; its body is noted while the client reads it."""
         headers = tuple(
             (name.decode("latin-1").lower(), value.decode("latin-1"))
             for name, value in response.raw_headers
@@ -135,7 +136,6 @@ class _Middleware:
             headers = tuple(pair for pair in headers if pair[0] not in of_the_packed)
         log.begin_answer(number, response.status, response.reason or "", headers)
         body = AnswerBody(log, number, dict(headers).get("content-length", ""))
-        response.content = self._noted(response.content, body)
 
         def noted(original: Callable[[], Any]) -> Callable[[], Any]:
             def closing() -> Any:
@@ -145,10 +145,13 @@ class _Middleware:
             return closing
 
         response.close, response.release = noted(response.close), noted(response.release)
+        return body
 
     # -- replaying ------------------------------------------------------------------------
 
-    async def _answered(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
+    async def _answered(
+        self, answer: Hit | Miss, tape: OpenTape, request: Any, asked: Asked
+    ) -> Any:
         if isinstance(answer, Hit) and not answer.status:
             if answer.entry.outcome == "client-gone":
                 await asyncio.sleep(_HELD_S)  # the recorded client cancelled its task
@@ -176,7 +179,7 @@ class _Middleware:
         response._raw_headers = raw
         response._raw_cookie_headers = tuple(names.getall("set-cookie", ())) or None
         pieces = self._pieces(answer, tape, request)
-        response.content = self._served(pieces, request.loop)
+        response.content = self._served(pieces, request.loop, tape.reading(asked))
         return response
 
     def _pieces(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Iterator[bytes]:
@@ -245,8 +248,8 @@ def _noted_content(module: Any) -> Callable[..., Any]:
     reader = module.StreamReader
 
     class NotedContent:
-        def __init__(self, content: Any, body: AnswerBody) -> None:
-            self._content, self._body = content, body
+        def __init__(self, content: Any, body: AnswerBody, check: Callable[[], None]) -> None:
+            self._content, self._body, self._check = content, body, check
 
         def __getattr__(self, name: str) -> Any:
             found = getattr(self._content, name)
@@ -254,6 +257,7 @@ def _noted_content(module: Any) -> Callable[..., Any]:
 
         def _noting(self, read: Callable[..., Any]) -> Callable[..., Any]:
             async def noting(*args: Any, **more: Any) -> Any:
+                self._check()
                 try:
                     got = await read(*args, **more)
                 except asyncio.CancelledError:
@@ -276,6 +280,7 @@ def _noted_content(module: Any) -> Callable[..., Any]:
             return b"".join(blocks)
 
         def read_nowait(self, n: int = -1) -> bytes:
+            self._check()
             data = bytes(self._content.read_nowait(n))
             self._take(data)
             return data
@@ -313,12 +318,13 @@ def _served_content(module: Any) -> Callable[..., Any]:
         _reading_paused = False
 
     class ServedContent(module.StreamReader):  # type: ignore[misc]
-        def __init__(self, pieces: Iterator[bytes], loop: Any) -> None:
+        def __init__(self, pieces: Iterator[bytes], loop: Any, check: Callable[[], None]) -> None:
             super().__init__(Connection(), 2**16, loop=loop)
-            self._pieces = pieces
+            self._pieces, self._check = pieces, check
 
         async def _wait(self, func_name: str) -> None:
             del func_name
+            self._check()
             piece = next(self._pieces, None)
             if piece == _HOLD:
                 await asyncio.sleep(_HELD_S)

@@ -9,9 +9,12 @@ block.
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
@@ -24,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from ptycassette.errors import UsageError
 from ptycassette.system.network import network_disabled
 from ptycassette.system.network_block import blocked_network
+from ptycassette.tape.routing import MADE_UP_KEY, known_providers
 
 if TYPE_CHECKING:
     from ptycassette.agents.inprocess.using_tape import OpenTape
@@ -258,6 +262,88 @@ class _Finder:
 
 
 _FINDER = _Finder()
+
+
+# Keys in replay: SDKs make no client without one.
+
+_KEY_HEADERS = {*known_providers().keys, "api-key"}
+MOST_KEYS = 100
+"""How many variables a cassette may name."""
+_KEY_NAME = re.compile(r"(?!PTYCASSETTE_)[A-Z][A-Z0-9_]{0,80}_(?:API_?KEY|KEY|TOKEN)")
+"""The names of other variables that a cassette may name."""
+
+
+def is_key_name(name: str) -> bool:
+    """Whether a variable may hold a key of a provider; a cassette can name no other variable."""
+    return name in known_providers().key_variables or _KEY_NAME.fullmatch(name) is not None
+
+
+def own_environment() -> dict[str, str]:
+    """The environment of this process without made-up keys, which other blocks may have set."""
+    return {name: value for name, value in os.environ.items() if value != MADE_UP_KEY}
+
+
+def names_of_keys(headers: Iterable[tuple[str, str]]) -> list[str]:
+    """The variables with keys of this process: the usual ones, and those that were sent.
+
+    Args:
+        headers: of the requests, with names in lower case.
+    """
+    sent = {value.rpartition(" ")[2] for name, value in headers if name in _KEY_HEADERS}
+    usual = known_providers().key_variables
+    return sorted(
+        name
+        for name, value in own_environment().items()
+        if value and is_key_name(name) and (name in usual or value in sent)
+    )[:MOST_KEYS]
+
+
+def has_made_up_key(headers: Iterable[tuple[str, str]]) -> bool:
+    """Whether a request would send a made-up key to a provider."""
+    return any(name in _KEY_HEADERS and MADE_UP_KEY in value for name, value in headers)
+
+
+class _MadeUpKeys:
+    """The variables that replays have set in the environment of this process.
+
+    Blocks of several threads may need the same one; the last one removes it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users: Counter[str] = Counter()
+        self._known: set[str] = set()
+
+    @contextmanager
+    def set(self, names: Iterable[str]) -> Iterator[None]:
+        """While entered, these variables have a value, if they had none."""
+        with self._lock:
+            self._forget()
+            mine = {name for name in names if self._users[name] or not os.environ.get(name)}
+            for name in mine:
+                self._users[name] += 1
+                self._known.add(name)
+                if not os.environ.get(name):
+                    os.environ[name] = MADE_UP_KEY
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users.subtract(mine)
+                self._forget()
+
+    def forget(self) -> None:
+        """Remove made-up keys that no block needs; pytest's monkeypatch may have restored one."""
+        with self._lock:
+            self._forget()
+
+    def _forget(self) -> None:
+        for name in self._known:
+            if not self._users[name] and os.environ.get(name) == MADE_UP_KEY:
+                del os.environ[name]
+
+
+MADE_UP_KEYS = _MadeUpKeys()
 
 
 def _started(start: Callable[..., None]) -> Callable[..., None]:

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ptycassette.agents.inprocess.active import Work, current_owner
+from ptycassette.agents.inprocess.active import MOST_KEYS, Work, current_owner, is_key_name
 from ptycassette.agents.rerun.report import TapeDesk
 from ptycassette.cassette.io.reader import Cassette
 from ptycassette.cassette.io.tape import RecordedExchange
-from ptycassette.cassette.secret_digests import LEAST_BITS, digest_of, guessing_bits
 from ptycassette.cassette.tape_lines import tape_facts
+from ptycassette.cassette.timeline.match import LEAST_BITS, digest_of, guessing_bits
 from ptycassette.errors import CassetteError, TapeError, UsageError
 from ptycassette.model.records import (
     NOT_JSON,
@@ -70,7 +70,7 @@ from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import MOST_DIGESTS, Question
 from ptycassette.tape.providers.sse import LAST_LINE
-from ptycassette.tape.routing import host_and_port
+from ptycassette.tape.routing import host_and_port, key_variables, known_providers
 from ptycassette.tape.unpacking import unpacked_body
 
 if TYPE_CHECKING:
@@ -489,6 +489,12 @@ class CallLog:
         """Note a call that cannot be recorded, because the code may swallow its error."""
         self.refused = self.refused or error
 
+    def headers(self) -> Iterator[tuple[str, str]]:
+        """The headers of all requests."""
+        for item in self.items:
+            if isinstance(item, RequestBegun):
+                yield from item.headers
+
     def fork(self, owner: Any) -> Callable[[], None]:
         """See ``CallOrder.fork``."""
         with self._lock:
@@ -790,6 +796,7 @@ class ServedCalls:
         draws: the draws of the recording, in order.
         waits: whether an answer may take time, because a live provider gives it.
         desk: answers model calls; ask it through ``ask_question``.
+        keys: the variables with keys that were set while the block was recorded.
 
     Raises:
         TapeError: the tape was changed.
@@ -853,6 +860,7 @@ class ServedCalls:
         said = (cassette.manifest.optional or {}).get(IN_PROCESS_OPTION)
         said = said if isinstance(said, dict) else {}
         self._came_before = calls_before(said.get("after"))
+        self.keys = [one for one in _texts(said.get("keys")) if is_key_name(one)][:MOST_KEYS]
         salt = said.get("salt")
         self._secrets = SecretsOfCalls(str(salt or cassette.manifest.id), scrubber)
         self._fault = fault
@@ -882,6 +890,23 @@ class ServedCalls:
 
     def _keep_draw(self, draw: Draw) -> None:
         self._drawn.append(draw)
+
+    def missing_keys(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """The variables with keys that code needs to repeat the recording, if they are not set.
+
+        Code may choose its provider by the keys that it has. So these are the variables that were
+        set while the block was recorded, and those of recorded APIs for which there was none.
+        """
+        names = dict.fromkeys(self.keys)
+        usual = known_providers().keys
+        bearer = usual["authorization"]
+        other = {name for one in usual.values() if one != bearer for name in one}
+        for alternatives in key_variables(self._entries):
+            if alternatives == bearer and not other.issuperset(self.keys):
+                continue  # the key of another provider with this API
+            if not any(name in names or environment.get(name) for name in alternatives):
+                names |= dict.fromkeys(alternatives)
+        return tuple(name for name in names if not environment.get(name))
 
     # -- models ---------------------------------------------------------------------------
 

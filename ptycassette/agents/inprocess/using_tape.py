@@ -28,7 +28,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ptycassette.agents.inprocess.active import activated, resumed
+from ptycassette.agents.inprocess.active import (
+    MADE_UP_KEYS,
+    activated,
+    has_made_up_key,
+    names_of_keys,
+    own_environment,
+    resumed,
+)
 from ptycassette.agents.inprocess.calls import (
     FORK_VARIABLE,
     IN_PROCESS_OPTION,
@@ -94,7 +101,7 @@ if TYPE_CHECKING:
 
     from ptycassette.agents.fork.report import ForkReport  # noqa: TC004 - never decoded
     from ptycassette.agents.inprocess.forking import ForkOrder, TapeFork
-    from ptycassette.cassette.timeline.match_text import Scorer
+    from ptycassette.cassette.timeline.match import Scorer
     from ptycassette.replaying.divergence import Drift  # noqa: TC004 - never decoded
     from ptycassette.replaying.io.modes import Action  # noqa: TC004
     from ptycassette.scrub.session import SessionScrubber
@@ -218,6 +225,18 @@ class OpenTape:
             self._log.refuse(error)
 
     @property
+    def key_names(self) -> tuple[str, ...]:
+        """The variables that get a made-up key during the block, if they are not set.
+
+        Empty if a live provider answers.
+        """
+        return (
+            ()
+            if self._served is None or self.waits
+            else self._served.missing_keys(own_environment())
+        )
+
+    @property
     def environment(self) -> Mapping[str, str]:
         """Variables for programs that the block starts, and for clients that are not recorded.
 
@@ -276,7 +295,32 @@ class OpenTape:
         if self._served is not None:
             return self._served.ask(asked)
         assert self._log is not None  # noqa: S101 - the caller asked whether it passes
+        if has_made_up_key(asked.headers):
+            raise UsageError(
+                f"{asked.method} {asked.target} has the made-up key of a replay, and this block"
+                " records",
+                where=str(self.path),
+                hint="make the client in the block that records, where its key is set",
+            )
         return self._log
+
+    def reading(self, asked: Asked) -> Callable[[], None]:
+        """A function that is called before each piece of the answer to a request is read.
+
+        It raises ``SessionClosedError`` after the block: the rest would be in no recording.
+        """
+
+        def check() -> None:
+            if self._over:
+                raise SessionClosedError(
+                    f"the answer to {asked.method} {asked.target} was read on after its block of"
+                    " use_tape was left",
+                    where=str(self.path),
+                    hint="read the whole answer in the block; a recording has only the part that"
+                    " was read there",
+                )
+
+        return check
 
     @property
     def waits(self) -> bool:
@@ -361,7 +405,7 @@ class UseTape:
         if fork is not None:
             fork.options()  # complain about it now, too
             if fault is not None:
-                raise UsageError("a fork has one change: no fault beside it")
+                raise UsageError("a fork has one change: leave out the fault")
         self._stack: ContextVar[tuple[ExitStack, ...]] = ContextVar("use-tape", default=())
         self._result: ContextVar[TapeResult | None] = ContextVar("tape-result", default=None)
         mode_in_force(mode, env=os.environ)  # complain about a typo now
@@ -547,7 +591,7 @@ class UseTape:
     @contextmanager
     def _entered(self, tape: OpenTape) -> Iterator[OpenTape]:
         announce_use(tape.result, tape)
-        with activated(tape):
+        with MADE_UP_KEYS.set(tape.key_names), activated(tape):
             try:
                 yield tape
             finally:
@@ -691,7 +735,8 @@ class UseTape:
             f"there is no such cassette, and the mode is {mode}"
             + (f"; these folders were searched: {folders}" if folders else ""),
             where=str(path),
-            hint="record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the provider is",
+            hint="record it with PTYCASSETTE_MODE=auto (or mode='auto') where the provider can be"
+            " reached",
         )
 
 
@@ -961,8 +1006,8 @@ _SIZE = Size(24, 80)
 """The format requires a size, although there is no terminal."""
 
 
-def head_of(target: Path) -> SessionMeta:
-    """The head of a recording that begins now.
+def head_of(target: Path, *, keys: Collection[str] = ()) -> SessionMeta:
+    """The head of a recording that begins now; ``keys`` are variables with keys of its parent.
 
     There is no program and no terminal: the command is empty, and all streams are ``null``.
     """
@@ -975,9 +1020,11 @@ def head_of(target: Path) -> SessionMeta:
         timestamp,
     )
 
-    environment = dict(os.environ)
+    environment = own_environment()
     number = str(uuid.uuid4())
     option = {"version": 1, "python": platform.python_version(), "salt": number}
+    if names := sorted({*keys, *names_of_keys(())}):  # code may remove a variable later
+        option["keys"] = names
     return SessionMeta(
         id=number,
         argv=(),
@@ -1018,8 +1065,8 @@ def publish(
     """
     import secrets  # noqa: PLC0415 - only the modes that record load it
 
+    from ptycassette.model.tape import TAPE_OPTION  # noqa: PLC0415 - as above
     from ptycassette.recording.io.finalising import Finaliser  # noqa: PLC0415 - as above
-    from ptycassette.recording.tape_option import TAPE_OPTION  # noqa: PLC0415 - as above
     from ptycassette.recording.tape_source import TapeSource  # noqa: PLC0415 - as above
     from ptycassette.scrub.session import default_scrubber  # noqa: PLC0415 - as above
     from ptycassette.tape.io.price_table import load_prices  # noqa: PLC0415 - as above
@@ -1033,9 +1080,12 @@ def publish(
         yield end
 
     source: EventSource = events
-    options = dict(head.options)
+    option = dict(head.options[IN_PROCESS_OPTION])
+    if keys := sorted({*option.get("keys", ()), *names_of_keys(log.headers())}):
+        option["keys"] = keys
     if log.order.after:
-        options[IN_PROCESS_OPTION] = {**options[IN_PROCESS_OPTION], "after": log.order.after}
+        option["after"] = log.order.after
+    options = {**head.options, IN_PROCESS_OPTION: option}
     if log.items:
         options[TAPE_OPTION] = {"key": secrets.token_hex(32), "described": {}, **hidden}
         source = TapeSource(events, lambda: ItemsInMemory(log.items), load_prices())
