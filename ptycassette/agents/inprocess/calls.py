@@ -332,6 +332,8 @@ class Strand:
         """Whether no more calls come."""
         if isinstance(self.owner, threading.Thread):
             return self.owner.ident is not None and not self.owner.is_alive()
+        if (coroutine := getattr(self.owner, "coro", None)) is not None:  # a task of trio
+            return getattr(coroutine, "cr_frame", None) is None
         return bool(self.owner.done())
 
 
@@ -604,6 +606,12 @@ class CallLog:
             self.notes.append(Noted(t_us, {**said, "duration_ms": (t_us - begun_us) // 1000}))
             self._waiting.pop(call_id, None)
             self.order.end(call_id)
+
+    def abandon_tool(self, begun: tuple[str, int]) -> None:
+        """Note that a tool was cancelled: it has no outcome."""
+        with self._lock:
+            self._waiting.pop(begun[0], None)
+            self.order.end(begun[0])
 
     def note(self, payload: Any) -> None:
         """Note another service event."""
