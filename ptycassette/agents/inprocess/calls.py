@@ -69,7 +69,6 @@ from ptycassette.tape.items import (
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import MOST_DIGESTS, Question
-from ptycassette.tape.providers.sse import LAST_LINE
 from ptycassette.tape.routing import host_and_port
 from ptycassette.tape.unpacking import unpacked_body
 
@@ -89,6 +88,7 @@ MISS_HEADERS = (("content-type", "application/json"), ("x-should-retry", "false"
 _OF_THE_CONNECTION = frozenset(
     {"connection", "content-encoding", "keep-alive", "transfer-encoding"}
 )
+_TAIL_BYTES = 32  # longer than the last line of a stream
 _UNREACHABLE = ("Connect", "ClientConnector", "NameResolution", "NewConnection")
 """Prefixes of exceptions that httpx, aiohttp and urllib3 raise before a request is sent."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -615,7 +615,7 @@ class AnswerBody:
         if not data or self._ended:
             return
         self._log.data(self._number, data)
-        self._tail = (self._tail + data)[-len(LAST_LINE) - 4 :]
+        self._tail = (self._tail + data)[-_TAIL_BYTES:]
         if self._left is not None:
             self._left -= len(data)
 
@@ -627,6 +627,8 @@ class AnswerBody:
 
     def closed(self) -> None:
         """Note that the client reads no further; the answer may still be complete."""
+        from ptycassette.tape.providers.sse import LAST_LINE  # noqa: PLC0415 - not for a replay
+
         whole = self._left == 0 or self._tail.rstrip().endswith(LAST_LINE)
         self.end("complete" if whole else "client-gone")
 
