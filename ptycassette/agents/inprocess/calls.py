@@ -70,7 +70,6 @@ from ptycassette.tape.items import (
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import MOST_DIGESTS, Question
-from ptycassette.tape.providers.sse import LAST_LINE
 from ptycassette.tape.routing import host_and_port, key_variables, known_providers
 from ptycassette.tape.unpacking import unpacked_body
 
@@ -94,6 +93,7 @@ _RETRIED = frozenset({408, 409, 429, *range(500, 600)})
 """The statuses after which SDKs of OpenAI and Anthropic ask again."""
 _LONGEST_RETRY_S = 120.0
 """OpenAI's SDK does not ask again if it would have to wait longer (``MAX_RETRY_AFTER_DELAY``)."""
+_TAIL_BYTES = 32  # longer than the last line of a stream
 CANCELLED = "cancelled"
 """The detail of an answer whose reader was cancelled, by a timeout for example."""
 _UNREACHABLE = ("Connect", "ClientConnector", "NameResolution", "NewConnection")
@@ -648,7 +648,7 @@ class AnswerBody:
         if not data or self._ended:
             return
         self._log.data(self._number, data)
-        self._tail = (self._tail + data)[-len(LAST_LINE) - 4 :]
+        self._tail = (self._tail + data)[-_TAIL_BYTES:]
         if self._left is not None:
             self._left -= len(data)
 
@@ -660,6 +660,8 @@ class AnswerBody:
 
     def closed(self) -> None:
         """Note that the client reads no further; the answer may still be complete."""
+        from ptycassette.tape.providers.sse import LAST_LINE  # noqa: PLC0415 - not for a replay
+
         whole = self._left == 0 or self._tail.rstrip().endswith(LAST_LINE)
         self.end("complete" if whole else "client-gone")
 
