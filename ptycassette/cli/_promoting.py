@@ -25,8 +25,7 @@ from ptycassette.model.resolved_types import resolved
 from ptycassette.replaying.scenario.evaluation import parse_scenario
 from ptycassette.replaying.scenario.io import evidence_of, run_scenario
 from ptycassette.replaying.scenario.predicate import draft_expectations
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import copy_tree
+from ptycassette.system.files.whole_file import copy_tree, read_plain
 
 REVIEW = "review.json"
 _MOST_BYTES = 64 << 20
@@ -129,7 +128,9 @@ def publish(fixture: Fixture, *, overwrite: bool) -> None:
     replaces = None
     if target.exists() or target.is_symlink():
         if not overwrite:
-            raise ExistsError("there is something already", where=str(target), hint="--overwrite")
+            raise ExistsError(
+                "something exists there already", where=str(target), hint="--overwrite"
+            )
         if target.is_symlink() or not (target / REVIEW).is_file():
             raise ExistsError("what is there is not a fixture of promote", where=str(target))
         replaces = target.stat(follow_symlinks=False)

@@ -150,7 +150,7 @@ def chosen_emulator(given: RecArguments) -> EmulatorFactory:
 def _profile(name: str) -> QueryProfile:
     from ptycassette.errors import UsageError
     from ptycassette.model.toml_text import MAX_TOML_BYTES
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
     from ptycassette.terminal.query_profiles import PROFILES, query_profile_of
 
     if name in PROFILES:
@@ -325,7 +325,7 @@ def terms_of(given: LimitArguments) -> Terms:
     """
     from datetime import datetime
 
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
     from ptycassette.tape.consent.terms import ANYWHERE, Approval, Limit, Terms
 
     terms = Terms(
@@ -500,11 +500,11 @@ def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
         return None
     from ptycassette.errors import LimitError, UsageError
     from ptycassette.recording.input_script import parse_script
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
 
     if script.endswith(".tape"):
         raise UsageError(
-            "a tape of VHS is no input script yet",
+            "a VHS tape is not an input script",
             where=script,
             hint=f"ptycassette import {script} -o {script.removesuffix('.tape')}.txt",
         )
@@ -657,7 +657,7 @@ def _fixed(text: str) -> Callable[[], str]:
     try:
         whole = str(uuid.UUID(text))
     except ValueError as exc:
-        raise click.UsageError(f"--id: {text!r} is no UUID") from exc
+        raise click.UsageError(f"--id: {text!r} is not a UUID") from exc
     return lambda: whole
 
 
@@ -839,7 +839,7 @@ def _masked_lines(recorder: Recorder) -> Iterator[str]:
         if b'"masked":true' not in (recorder.target / "input.jsonl").read_bytes():
             return
     from ptycassette.cassette.io.reader import open_cassette
-    from ptycassette.cassette.timeline.match_entries import read_entries
+    from ptycassette.cassette.timeline.match import read_entries
 
     with open_cassette(recorder.target, check="manifest", allow_unscrubbed=True) as cassette:
         numbers = [entry.number for entry in read_entries(cassette.inputs()) if entry.masked]

@@ -35,8 +35,7 @@ from ptycassette.replaying.scenario.io import (
     load_scenario,
 )
 from ptycassette.replaying.scenario.predicate import draft_scenario, repin_scenario
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import check_replaceable, write_whole
+from ptycassette.system.files.whole_file import check_replaceable, read_plain, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +94,7 @@ def command(
         click.echo(json.dumps(scenario_schema(), indent=2, sort_keys=True))
         return 0
     if not paths:
-        raise UsageError("which scenarios?", hint="name files or directories")
+        raise UsageError("no scenario is named", hint="name files or directories")
     if init:
         return _init(paths)
     if update:

@@ -162,7 +162,7 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
         write_lines([json_text(faults_json())] if as_json else fault_lines())
         return 0
     if cassette is None:
-        raise click.UsageError("which cassette?")
+        raise click.UsageError("CASSETTE is missing")
     if given["places"]:
         from ptycassette.agents.fork.io.listing import place_lines
 
@@ -219,7 +219,7 @@ def _changed(given: dict[str, Any]) -> tuple[Change, ForkPlace]:
     fault = parse_fault(given["fault"])
     if (fault.at is None) == (given["at"] is None):
         raise click.UsageError(
-            "where? Write --fault NAME@2 for tape:2, or --fault NAME --at tape:2"
+            "the fault has no place: write --fault NAME@2 for tape:2, or --fault NAME --at tape:2"
         )
     change = Change.of(fault)
     return change, ForkPlace.parse(given["at"] or f"tape:{fault.at}")
@@ -230,7 +230,7 @@ def _steps(path: Path | None) -> tuple[ScriptStep, ...] | None:
         return None
     from ptycassette.errors import UsageError
     from ptycassette.recording.input_script import parse_script
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
 
     text = read_plain(path, max_bytes=_MOST_SCRIPT).decode("utf-8", "replace")
     steps = parse_script(text, name=str(path))

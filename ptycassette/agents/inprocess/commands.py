@@ -54,7 +54,7 @@ from ptycassette.model.visible_text import printable, visible
 from ptycassette.replaying.io.faults import FAULT_VARIABLE
 from ptycassette.replaying.io.modes import MODE_VARIABLE
 from ptycassette.system.files.locks import temporary_folder
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 from ptycassette.system.interpreter import python_command
 from ptycassette.system.network import guarded_command
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.cassette.io.staging import StagedFile, Staging, stage_git_attributes
-from ptycassette.cassette.io.target import check_target
+from ptycassette.cassette.io.staging import StagedFile, Staging, check_target, stage_git_attributes
 from ptycassette.cassette.ladder import LADDER, NEWEST, climbed, descended, form_of, migrated_by
 from ptycassette.cassette.layout import GIT_ATTRIBUTES, MANIFEST, OUTPUT_RAW, Artifact
 from ptycassette.errors import DigestError, UsageError
@@ -66,7 +65,10 @@ def migrate_cassette(
     if target is None or was == to:
         return Migrated(source=str(path), cassette=None, was=was, now=was)
     if target.resolve() == path.resolve():
-        raise UsageError("migrate leaves its cassette as it is", hint="write to another --output")
+        raise UsageError(
+            "the output is the cassette itself, and migrate never changes that",
+            hint="write to another --output",
+        )
     names = [rung.name for rung in LADDER]
     rises = names.index(to) > names.index(was)
     replaces = check_target(target, overwrite=overwrite)

@@ -18,7 +18,7 @@ import msgspec
 from ptycassette.formats.importing.session import BadImportError, ImportedScript
 from ptycassette.keys.names import encode_key
 from ptycassette.keys.quantities import parse_time, time_text
-from ptycassette.model.file_patterns import FilePatterns
+from ptycassette.model.re2_engine import FilePatterns
 from ptycassette.model.visible_text import visible
 
 # The settings of a VHS tape: shell, size, speed; the rest is the look of the picture.
@@ -85,7 +85,7 @@ class Settings:
             self._bar |= name == "WindowBar"
             return True
         else:
-            raise ValueError(f"no setting of a tape: {visible(name, limit=40)}")
+            raise ValueError(f"not a setting of a tape: {visible(name, limit=40)}")
         return False
 
     @property
@@ -106,7 +106,7 @@ class Settings:
         width = numbers["FontSize"] * _CELL_WIDTH + numbers["LetterSpacing"]
         height = numbers["FontSize"] * _CELL_HEIGHT * numbers["LineHeight"]
         if width <= 0 or height <= 0:
-            raise ValueError("a font of no size")
+            raise ValueError("the font has no size")
         cols = int((numbers["Width"] - around) / width)
         rows = int((numbers["Height"] - around - bar) / height)
         if rows not in _SIDES or cols not in _SIDES:

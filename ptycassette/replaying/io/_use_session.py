@@ -15,8 +15,7 @@ import msgspec
 
 from ptycassette.agents.rerun.report import RerunReport
 from ptycassette.cassette.io.reader import Cassette, open_cassette
-from ptycassette.cassette.timeline.match_entries import read_entries
-from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
+from ptycassette.cassette.timeline.match import DEFAULT_THRESHOLD, Scorer, read_entries
 from ptycassette.errors import (
     CassetteError,
     DivergenceError,
@@ -253,7 +252,8 @@ def _opened(plan: Plan) -> Cassette:
             "there is no such cassette, and the mode is replay"
             + (f"; these folders were searched: {folders}" if folders else ""),
             where=str(plan.path),
-            hint=f"{meant}record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the program is",
+            hint=f"{meant}record it with PTYCASSETTE_MODE=auto (or mode='auto') where the program"
+            " is installed",
         ) from exc
 
 

@@ -28,14 +28,14 @@ from ptycassette.cassette.timeline.match import (
     strategy_named,
 )
 from ptycassette.errors import CassetteError, NotFoundError, UnsafeFileError, UsageError
-from ptycassette.model.file_patterns import FilePatterns, file_pattern
+from ptycassette.model.re2_engine import FilePatterns, file_pattern
 from ptycassette.model.records import NOT_JSON, native_text, storable_text
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.visible_text import visible
 from ptycassette.replaying.scenario.evaluation import MAX_YAML_BYTES, parse_yaml
 from ptycassette.scrub.io.conceal import concealed_words
 from ptycassette.system.files.locks import try_lock
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 
 # The rules of a library: which start of a program they hold for.
 
@@ -116,7 +116,7 @@ def read_rules(place: Path) -> tuple[LibraryRule, ...]:
             if not rule.cassettes:
                 raise UsageError("a rule names no cassette", where=str(path))
     except ValueError as exc:
-        raise UsageError(f"no rules of a library: {exc}", where=str(path)) from exc
+        raise UsageError(f"not rules of a library: {exc}", where=str(path)) from exc
     return rules
 
 
@@ -196,7 +196,7 @@ def _open_counts(path: Path) -> BinaryIO:
     fd = os.open(path, flags, 0o600)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise OSError("no regular file")
+        raise OSError("not a regular file")
     return os.fdopen(fd, "r+b")
 
 

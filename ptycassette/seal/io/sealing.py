@@ -18,7 +18,7 @@ from securesystemslib.dsse import Envelope
 from securesystemslib.signer import CryptoSigner
 
 from ptycassette.cassette.layout import GIT_ATTRIBUTES, MANIFEST, SCRUB_REPORT, Artifact
-from ptycassette.cassette.pinned import check_pinned
+from ptycassette.cassette.manifest import check_pinned
 from ptycassette.errors import (
     CassetteError,
     ExistsError,
@@ -51,9 +51,8 @@ from ptycassette.seal.trust import (
 )
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.files.directory_handle import DirectoryHandle, links_followed
-from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.state_dirs import absolute
-from ptycassette.system.files.whole_file import write_whole
+from ptycassette.system.files.whole_file import read_plain, write_whole
 from ptycassette.version import __version__
 
 # The files of a cassette as a seal sees them, and where the seal is.
@@ -396,7 +395,7 @@ def _verifier(trusted_root: str | None) -> Any:
         return Verifier(trusted_root=TrustedRoot.from_file(trusted_root))
     except (OSError, ValueError, Error) as wrong:
         raise UsageError(
-            f"no file of trusted roots: {visible(str(wrong), limit=200)}",
+            f"not a file of trusted roots: {visible(str(wrong), limit=200)}",
             where=visible(trusted_root),
         ) from wrong
 
@@ -428,7 +427,7 @@ class IdentitySealer:
             raise UsageError(f"no identity: {visible(str(wrong), limit=300)}") from wrong
         if token is None:
             raise UsageError(
-                "no identity: this is no CI job that has one, and SIGSTORE_IDENTITY_TOKEN is not"
+                "no identity: this is not a CI job that has one, and SIGSTORE_IDENTITY_TOKEN is not"
                 " set",
                 hint="GitHub gives one to jobs with the permission id-token: write",
             )

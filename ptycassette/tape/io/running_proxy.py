@@ -18,9 +18,9 @@ from ptycassette import errors
 from ptycassette.errors import CassetteError, PreflightError, StorageError, UsageError
 from ptycassette.extras import need_extra
 from ptycassette.profiles.profile import Profile
-from ptycassette.system.closing import Closing
 from ptycassette.system.interpreter import python_command
 from ptycassette.system.network import NETWORK_VARIABLE, network_disabled
+from ptycassette.system.ownership import Closing
 from ptycassette.tape.consent.terms import Terms, approved, is_local
 from ptycassette.tape.io._proxy_messages import (
     NotStarted,

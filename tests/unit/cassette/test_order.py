@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from ptycassette.cassette._chunks import (
+from ptycassette.cassette._lines import (
+    Batch,
     ChunkCoverage,
+    Source,
     check_frame_range,
     check_output_range,
     chunk_fault,
+    merge_runs,
 )
-from ptycassette.cassette._lines import Batch, Source, merge_runs
 from ptycassette.cassette.layout import is_sha256, sha256_hex
 from ptycassette.errors import ChunkError, LimitError, SequenceError, TimeError
 from ptycassette.model.limits import Limits
@@ -64,7 +66,7 @@ def test_nothing_merges_to_nothing() -> None:
     [
         ([[_event(2)]], "seq 1 is missing: 2 comes next", "line 1"),
         ([[_event(1), _event(3)]], "seq 2 is missing: 3 comes next", "line 2"),
-        ([[_event(1), _event(1)]], "seq 1 is there twice or out of order", "line 2"),
+        ([[_event(1), _event(1)]], "seq 1 occurs twice or out of order", "line 2"),
         ([[_event(1)], [_event(3), _event(2)]], "seq 2 is missing", "line 2"),
     ],
 )
@@ -85,7 +87,7 @@ def test_a_seq_that_stands_in_two_streams_is_seen_at_once() -> None:
 
     assert [record.seq for record in next(runs).records] == [1, 2, 3, 4]
     assert len(next(runs).records) == 1
-    with pytest.raises(SequenceError, match="seq 5 is there twice"):
+    with pytest.raises(SequenceError, match="seq 5 occurs twice"):
         next(runs)
 
 

@@ -66,8 +66,7 @@ from ptycassette.errors import (
 )
 from ptycassette.keys.names import PASTE_END
 from ptycassette.keys.quantities import time_text
-from ptycassette.model.file_patterns import file_pattern
-from ptycassette.model.re2_engine import PatternError
+from ptycassette.model.re2_engine import PatternError, file_pattern
 from ptycassette.model.records import ExitStatus, decoded_json
 from ptycassette.model.tape import TapeEntry
 from ptycassette.model.visible_text import visible, visible_bytes

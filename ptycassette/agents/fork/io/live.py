@@ -25,8 +25,8 @@ from ptycassette.agents.rerun.made_answers import made_hit
 from ptycassette.errors import UsageError
 from ptycassette.model.tape import Chunk
 from ptycassette.recording.input_script import ScriptStep
-from ptycassette.system.closing import Closing
 from ptycassette.system.files.locks import temporary_folder
+from ptycassette.system.ownership import Closing
 from ptycassette.tape.consent.terms import Terms
 from ptycassette.tape.io.running_proxy import RunningProxy, start_proxy
 from ptycassette.tape.matching.matcher import Hit
@@ -80,7 +80,7 @@ class LiveTail(Closing):
             raise UsageError("the provider is not known", hint="add --provider NAME, or a base URL")
         if not live.provider and not known_providers().at(recorded):
             raise UsageError(
-                f"the recording asked {recorded}, which is no known provider",
+                f"the recording asked {recorded}, which is not a known provider",
                 hint="if your key may go there, name it by --provider",
             )
         with ExitStack() as stack:

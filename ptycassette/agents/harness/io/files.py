@@ -21,7 +21,7 @@ from ptycassette.model.toml_text import MAX_TOML_BYTES
 from ptycassette.profiles.io import own_folder
 from ptycassette.profiles.profile import Profile
 from ptycassette.recording.io.options import ask_version, installed_version
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 
 _PATIENCE_S = 20.0
 _SIMILAR = 0.75
@@ -157,7 +157,7 @@ def _read(folder: str, user_folder: str, name: str, env: Mapping[str, str]) -> t
     similar = _similar(name, known)
     meant = f"did you mean {' or '.join(similar)}? " if similar else ""
     raise NotFoundError(
-        f"no {folder[:-1]} of the name {name!r}",
+        f"no {folder[:-1]} is named {name!r}",
         hint=f"{meant}built in: {', '.join(_names(folder))}; your own go to {own.parent}",
     )
 

@@ -8,8 +8,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from ptycassette.cassette.timeline.match import Matching, SecretsPolicy, secrets_named
-from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD
+from ptycassette.cassette.timeline.match import (
+    DEFAULT_THRESHOLD,
+    Matching,
+    SecretsPolicy,
+    secrets_named,
+)
 from ptycassette.errors import UsageError
 from ptycassette.model.resolved_types import resolved
 from ptycassette.replaying.io.modes import comparison_in_force, resolve_secrets
@@ -155,7 +159,9 @@ def parse_settings(args: Sequence[str], *, report: str = "") -> StandinArguments
         else:
             values.update(_converted(option, value))
     if not words or words[0] == "--":
-        raise UsageError("which cassette?", hint="write: ptycassette stand-in CASSETTE [-- ARGV]")
+        raise UsageError(
+            "CASSETTE is missing", hint="write: ptycassette stand-in CASSETTE [-- ARGV]"
+        )
     cassette, *rest = words
     if rest and rest[0] != "--":
         ours = rest[0].partition("=")[0] in _BY_NAME

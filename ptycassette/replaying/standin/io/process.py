@@ -54,8 +54,7 @@ from ptycassette.replaying.standin.comparison import (
 from ptycassette.replaying.standin.engine import StandinEngine
 from ptycassette.replaying.standin.io.options import StandinArguments, parse_settings
 from ptycassette.seal.io.policy import require_seal
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import check_replaceable, write_whole
+from ptycassette.system.files.whole_file import check_replaceable, read_plain, write_whole
 from ptycassette.system.pty.terminal import (
     STOPPING,
     TAKEN,
@@ -530,7 +529,7 @@ def read_reports(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
             report = json.loads(read_plain(file, max_bytes=MAX_REPORT_BYTES))
             kind = report["report"]
         except (ValueError, TypeError, KeyError, RecursionError) as exc:
-            raise RecordError("no report of a stand-in", where=str(file)) from exc
+            raise RecordError("not a report of a stand-in", where=str(file)) from exc
         if kind != "ptycassette-stand-in":
             raise RecordError("a report, but not of a stand-in", where=str(file))
         yield report
