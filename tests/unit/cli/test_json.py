@@ -15,10 +15,10 @@ import pytest
 from ptycassette.agents.fork.report import ForkRecord, ForkReport
 from ptycassette.agents.harness.probe import ProbeResult
 from ptycassette.cassette.io.migrating import Migrated
-from ptycassette.cli import _drift_report as drift_report
 from ptycassette.cli import _reports as reports
-from ptycassette.cli import _seal_reports as seal_reports
-from ptycassette.cli import _tape_reports as tape_reports
+from ptycassette.cli import _reports as tape_reports
+from ptycassette.cli import _seals as seal_reports
+from ptycassette.cli import doctor as drift_report
 from ptycassette.cli._promoted_tests import PromotedTest
 from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.cli.fake_provider import _say_where
