@@ -240,7 +240,7 @@ def _complain(heads: Sequence[_Head], expected: int) -> None:
     head = min(left, key=lambda each: each.records[each.position].seq)
     seq = head.records[head.position].seq
     reason = (
-        f"seq {seq} is there twice or out of order"
+        f"seq {seq} occurs twice or out of order"
         if seq < expected
         else f"seq {expected} is missing: {seq} comes next"
     )

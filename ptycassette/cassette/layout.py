@@ -255,7 +255,7 @@ def _runs_of(flat: tuple[int, ...], table: tuple[Style, ...], number: int) -> tu
     for at in range(0, len(flat), _PER_RUN):
         col, length, style = flat[at : at + _PER_RUN]
         if not (0 <= col <= UINT16_MAX and 1 <= length <= UINT16_MAX):
-            raise ValueError(f"{where}: column {col} and length {length} are no run of a row")
+            raise ValueError(f"{where}: column {col} and length {length} are not a run of a row")
         if not 0 <= style < len(table):
             raise ValueError(f"{where}: style {style} is not in style_table")
         runs.append(StyleRun(col, length, table[style]))
@@ -582,7 +582,7 @@ def parse_document(
         except (msgspec.MsgspecError, ValueError) as exc:
             raise error(explain(exc), where=where) from exc
     if not isinstance(value, dict):
-        raise error(f"no JSON object but {type(value).__name__}", where=where)
+        raise error(f"not a JSON object but {type(value).__name__}", where=where)
     return value
 
 

@@ -252,7 +252,7 @@ def _check_essentials(document: dict[str, Any], where: str) -> None:
         raise ManifestError("content_digest.sha256 is missing", where=where)
     if not is_sha256(digest):
         raise ManifestError(
-            f"content_digest.sha256 is no SHA-256 in lower-case hexadecimal: "
+            f"content_digest.sha256 is not a SHA-256 in lower-case hexadecimal: "
             f"{visible(digest, limit=80)}",
             where=where,
         )
@@ -372,7 +372,7 @@ def _write(value: Any, parts: list[str]) -> None:
     elif value is None or isinstance(value, bool | int | str):
         parts.append(_text(value))
     else:
-        raise TypeError(f"{type(value).__name__} is no JSON value")
+        raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
 def _utf16(key: Any) -> bytes:
@@ -515,7 +515,7 @@ def check_pinned(
     if DIAGNOSTIC in files:
         raise DiagnosticError("the diagnostic directory of a failed run", where=place)
     if MANIFEST not in files:
-        raise MissingFileError(f"{MANIFEST} is missing: no cassette", where=place)
+        raise MissingFileError(f"{MANIFEST} is missing: this is not a cassette", where=place)
     page = decode_manifest(manifest, where=f"{place}/{MANIFEST}")
     pins = dict(page.artifacts or {})
     check_entries(frozenset(files), page.artifacts, place=place)

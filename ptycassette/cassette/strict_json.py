@@ -43,7 +43,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise _RefusedError(f"the key {visible(twice, limit=80)!r} is there twice in one object")
+        raise _RefusedError(f"the key {visible(twice, limit=80)!r} occurs twice in one object")
     return value
 
 
@@ -62,7 +62,7 @@ def _number(text: str) -> float:
 
 
 def _constant(text: str) -> NoReturn:
-    raise _RefusedError(f"{text} is no JSON")
+    raise _RefusedError(f"{text} is not JSON")
 
 
 _DECODER = json.JSONDecoder(
@@ -76,9 +76,9 @@ _DECODER = json.JSONDecoder(
 def explain(exc: Exception) -> str:
     """A decoder's error on one line, safe to print."""
     if isinstance(exc, json.JSONDecodeError):
-        return f"no valid JSON: {exc.msg} at character {exc.pos + 1}"
+        return f"not valid JSON: {exc.msg.removesuffix(' at')} at character {exc.pos + 1}"
     if isinstance(exc, UnicodeError):
-        return "no valid UTF-8"
+        return "not valid UTF-8"
     return visible(str(exc), limit=300)
 
 

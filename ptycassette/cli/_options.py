@@ -245,7 +245,7 @@ class FilesCommand(click.Command):
             for name in names:
                 if name.startswith("-") and not ("/" in name and os.path.lexists(name)):
                     raise click.UsageError(
-                        f"{name!r} comes behind --files: put options before it", ctx=ctx
+                        f"{name!r} comes after --files: put options before it", ctx=ctx
                     )
             args = [*args[:at], "--", *names]
         return super().parse_args(ctx, args)

@@ -23,7 +23,7 @@ def check_stdout_takes(name: str, *, is_binary: bool) -> None:
     """
     if is_binary and sys.stdout.isatty():
         raise UsageError(
-            f"{name} is no text, and stdout is a terminal", hint=f"name a file: > NAME.{name}"
+            f"{name} is not text, and stdout is a terminal", hint=f"name a file: > NAME.{name}"
         )
 
 

@@ -96,7 +96,7 @@ def planned(
     )
     for path in (made.test, made.cassette):
         if not overwrite and (path.exists() or path.is_symlink()):
-            raise ExistsError("there is something already", where=str(path), hint="--overwrite")
+            raise ExistsError("something exists there already", where=str(path), hint="--overwrite")
     return made
 
 

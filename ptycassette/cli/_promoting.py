@@ -128,7 +128,9 @@ def publish(fixture: Fixture, *, overwrite: bool) -> None:
     replaces = None
     if target.exists() or target.is_symlink():
         if not overwrite:
-            raise ExistsError("there is something already", where=str(target), hint="--overwrite")
+            raise ExistsError(
+                "something exists there already", where=str(target), hint="--overwrite"
+            )
         if target.is_symlink() or not (target / REVIEW).is_file():
             raise ExistsError("what is there is not a fixture of promote", where=str(target))
         replaces = target.stat(follow_symlinks=False)

@@ -53,7 +53,7 @@ def evidence(folder: str | None, cassette: Callable[[], Path]) -> Iterator[Revie
         try:
             place.mkdir(parents=True)
         except FileExistsError as exc:
-            raise ExistsError("there is something already", where=folder) from exc
+            raise ExistsError("something exists there already", where=folder) from exc
     try:
         yield reviewed
     except CassetteError as exc:

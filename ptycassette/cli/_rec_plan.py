@@ -502,7 +502,7 @@ def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
 
     if script.endswith(".tape"):
         raise UsageError(
-            "a tape of VHS is no input script yet",
+            "a VHS tape is not an input script",
             where=script,
             hint=f"ptycassette import {script} -o {script.removesuffix('.tape')}.txt",
         )
@@ -655,7 +655,7 @@ def _fixed(text: str) -> Callable[[], str]:
     try:
         whole = str(uuid.UUID(text))
     except ValueError as exc:
-        raise click.UsageError(f"--id: {text!r} is no UUID") from exc
+        raise click.UsageError(f"--id: {text!r} is not a UUID") from exc
     return lambda: whole
 
 

@@ -43,7 +43,7 @@ def cassettes_named(paths: Sequence[str]) -> list[str]:
 SUFFIX = ".seal.json"
 STATES = {
     "trusted": "sealed",
-    "unknown-key": "SEALED BY NOBODY TRUSTED",
+    "unknown-key": "SEAL NOT TRUSTED",
     "unsigned": "NOT SEALED",
     "tampered": "NOT AS SEALED",
     "unreadable": "NOT VALID",

@@ -94,7 +94,7 @@ def command(
         click.echo(json.dumps(scenario_schema(), indent=2, sort_keys=True))
         return 0
     if not paths:
-        raise UsageError("which scenarios?", hint="name files or directories")
+        raise UsageError("no scenario is named", hint="name files or directories")
     if init:
         return _init(paths)
     if update:

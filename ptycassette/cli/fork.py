@@ -167,7 +167,7 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
         write_lines([json_text(faults_json())] if as_json else fault_lines())
         return 0
     if cassette is None:
-        raise click.UsageError("which cassette?")
+        raise click.UsageError("CASSETTE is missing")
     if given["places"]:
         from ptycassette.agents.fork.io.listing import place_lines
 
@@ -224,7 +224,7 @@ def _changed(given: dict[str, Any]) -> tuple[Change, ForkPlace]:
     fault = parse_fault(given["fault"])
     if (fault.at is None) == (given["at"] is None):
         raise click.UsageError(
-            "where? Write --fault NAME@2 for tape:2, or --fault NAME --at tape:2"
+            "the fault has no place: write --fault NAME@2 for tape:2, or --fault NAME --at tape:2"
         )
     change = Change.of(fault)
     return change, ForkPlace.parse(given["at"] or f"tape:{fault.at}")

@@ -91,7 +91,7 @@ def _check_name(ctx: click.Context) -> None:
         return
     if name is None:
         raise click.UsageError(
-            "what is to be recorded?\nWrite: ptycassette rec -- PROGRAM, or"
+            "there is nothing to record.\nWrite: ptycassette rec -- PROGRAM, or"
             " ptycassette rec CASSETTE to record your shell.",
             ctx,
         )

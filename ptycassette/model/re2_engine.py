@@ -54,7 +54,8 @@ def compile_re2(
     except ModuleNotFoundError as missing:
         raise EngineMissingError(
             "recording, scrubbing and patterns of files need the package google-re2",
-            hint="pip install google-re2; where there is no wheel of it, see Install in the README",
+            hint="pip install google-re2; if it has no wheel for your system, see Install in the"
+            " README",
         ) from missing
     options: Any = re2.Options()
     options.log_errors = False

@@ -137,7 +137,7 @@ def _argument(rest: str) -> str:
     try:
         return msgspec.json.decode(rest, type=resolved(str))
     except NOT_JSON as exc:
-        raise ValueError(f"no JSON string: {exc}") from exc
+        raise ValueError(f"not a JSON string: {exc}") from exc
 
 
 def _step(line: int, word: str, argument: str, timeout_s: float) -> ScriptStep:
@@ -154,7 +154,7 @@ def _step(line: int, word: str, argument: str, timeout_s: float) -> ScriptStep:
             seconds = _seconds(argument) if argument else _QUIET_S[kind]
             return msgspec.structs.replace(step, seconds=seconds)
         case _ if not argument:
-            raise ValueError(f"{kind} of what?")
+            raise ValueError(f"{kind} needs a value")
         case "pause":
             return msgspec.structs.replace(step, seconds=_seconds(argument))
         case "key":
@@ -198,6 +198,6 @@ def _payload(text: str) -> object:
     try:
         return msgspec.json.decode(text)
     except RecursionError as exc:
-        raise ValueError("no JSON: it nests too deep") from exc
+        raise ValueError("not JSON: it nests too deep") from exc
     except ValueError as exc:
-        raise ValueError(f"no JSON: {exc}") from exc
+        raise ValueError(f"not JSON: {exc}") from exc

@@ -317,7 +317,9 @@ def decode_statement(payload: bytes, *, where: str) -> SealStatement:
     found = exact(payload, _Statement) or _looked_at(payload, where)
     if found.type != STATEMENT_TYPE or found.predicateType != PREDICATE_TYPE:
         shown = visible(f"{found.type} with {found.predicateType}", limit=200)
-        raise TamperedError(f"the seal is no statement about a cassette but {shown}", where=where)
+        raise TamperedError(
+            f"the seal is not a statement about a cassette but {shown}", where=where
+        )
     digests = {subject.name: subject.digest.sha256 for subject in found.subject}
     if len(digests) != len(found.subject):
         raise TamperedError("the statement names a file twice", where=where)
@@ -326,7 +328,7 @@ def decode_statement(payload: bytes, *, where: str) -> SealStatement:
     if not found.predicate.cassette:
         raise TamperedError("the statement names no cassette", where=where)
     if not all(map(_SHA256.fullmatch, digests.values())):
-        raise TamperedError("the statement has a digest that is no SHA-256", where=where)
+        raise TamperedError("the statement has a digest that is not a SHA-256", where=where)
     return SealStatement(
         cassette=found.predicate.cassette,
         id=found.predicate.id,
@@ -370,7 +372,7 @@ def strict_object(data: bytes, *, where: str) -> dict[str, Any]:
     except CassetteError as exc:
         raise TamperedError(f"the seal is damaged: {exc.message}", where=where) from exc
     if not isinstance(value, dict):
-        raise TamperedError("the seal is damaged: no JSON object", where=where)
+        raise TamperedError("the seal is damaged: not a JSON object", where=where)
     return value
 
 
@@ -434,7 +436,7 @@ def _signature_of(item: Any, where: str) -> Signature:
         raise _damaged("the fields of a signature are not keyid and sig", where)
     keyid, raw = item["keyid"], _bytes_of(item["sig"], where)
     if not isinstance(keyid, str) or not _KEYID.fullmatch(keyid):
-        raise _damaged("a keyid is no SHA-256", where)
+        raise _damaged("a keyid is not a SHA-256", where)
     if len(raw) != _SIGNATURE_BYTES:
         raise _damaged("a signature has not 64 bytes", where)
     return Signature(keyid, raw.hex())
@@ -705,10 +707,10 @@ def decode_bundle(data: bytes, *, where: str) -> Bundle:
     value = strict_object(data, where=where)
     kind = value.get("mediaType")
     if not isinstance(kind, str) or not kind.startswith(MEDIA_TYPE):
-        raise _damaged_identity("it is no bundle of Sigstore", where)
+        raise _damaged_identity("it is not a bundle of Sigstore", where)
     envelope = value.get("dsseEnvelope")
     if not isinstance(envelope, dict) or envelope.get("payloadType") != PAYLOAD_TYPE:
-        raise _damaged_identity("its payload is no statement", where)
+        raise _damaged_identity("its payload is not a statement", where)
     payload = strict_base64(envelope.get("payload"))
     signature = strict_base64(_only_signature(envelope.get("signatures")))
     if payload is None or signature is None:

@@ -39,7 +39,7 @@ def read_request(head: bytes) -> tuple[h11.Request, h11.Connection]:
     reader.receive_data(head)
     request = reader.next_event()
     if not isinstance(request, h11.Request):
-        raise h11.RemoteProtocolError("no request")
+        raise h11.RemoteProtocolError("not a request")
     return request, reader
 
 

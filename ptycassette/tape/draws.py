@@ -254,7 +254,7 @@ def _written_value(value: str | None) -> str:
 
 def _read_value(text: str) -> str | None:
     if text and not text.startswith("="):
-        raise ValueError(f"{text[:20]!r} is no variable")
+        raise ValueError(f"{text[:20]!r} is not a variable")
     return text[1:] if text else None
 
 

@@ -228,15 +228,20 @@ class Editing(Core):
 # repeated possessively: Python 3.11.2 continues after the part of one that fails.)
 SPLIT: Final = re.compile(
     r"([\x00-\x1f\x7f-\x9f]"
-    r"(?:(?<=\x1b)(?:"
-    r"\[(?:[0-9;:]*+(?:m(?:\x1b\[[0-9;:]*+m)*|[ -/]*+[@-~])|[<-?][0-9;:]*+[ -/]*+[@-~])"
-    r"|[ -/]*+[0-OQ-WYZ\\`-~]"
-    r"|\][^\x00-\x1f\x7f-\x9f]*+(?:\x07|\x1b\\)"
-    r"|P[<-?]?[0-9;:]*+[ -/]*+[@-~][^\x00-\x1f\x7f-\x9f]*+\x1b\\"
-    r"|[X^_][ -~]*+\x1b\\"
+    r"(?:(?:(?<=\x1b)\[|(?<=\x9b))(?:"
+    r"[0-9;:]*+(?:m(?:\x1b\[[0-9;:]*+m)*|[ -/]*+[@-~])|[<-?][0-9;:]*+[ -/]*+[@-~]"
+    r"|[<-?]?[0-9;:]{0,20}+[ -/]{0,4}+[^\x00-\x9f]"
+    r"|[\x00-\x17\x19\x1c-?\x7f]*+(?:[@-~\x18\x1a]|(?=\x1b)))"
+    r"|(?<=\x1b)(?:"
+    r"[ -/]*+[0-OQ-WYZ\\`-~\xa0-\U0010ffff]"
+    r"|\][^\x00-\x1f\x7f-\x9f]*+(?:\x07|\x1b\\|[\x18\x1a])"
+    r"|P[<-?]?[0-9;:]*+[ -/]*+[@-~][^\x00-\x1f\x7f-\x9f]*+(?:\x1b\\|[\x18\x1a])"
+    r"|[X^_][ -~]*+(?:\x1b\\|[\x18\x1a\xa0-\U0010ffff])"
+    r"|P?[ -?]*+[\x18\x1a]"
     r")|(?<=\r)\n)?)"
 )
-"""Used with ``split``: text and control functions take turns."""
+"""Used with ``split``: text and control functions take turns. What is malformed, or was aborted by
+CAN, SUB or ESC, is a control function, too."""
 
 STRIKE: Final = "\udc08"
 """BS between characters of which one is struck over the other. No decoded text has it."""
@@ -248,6 +253,11 @@ manual pages. ``Terminal.draw_struck`` paints a run of such text in one go."""
 
 CONTROL: Final = re.compile(r"([<-?]?)([0-9;:]*)([ -/]*)([@-~])")
 """A control sequence without its introducer: prefix, parameters, intermediates, final."""
+
+_STRINGS: Final = frozenset({"\x1b]", "\x1bP", "\x1bX", "\x1b^", "\x1b_"})
+
+WITHIN: Final = re.compile("[\x00-\x1f\x7f]")
+"""A control character within a control sequence. It comes first; but DEL is ignored."""
 
 CONTROL_SO_FAR: Final = re.compile(r"[<-?]?[0-9;:]*[ -/]*")
 """A control sequence that may still become a valid one."""
@@ -467,6 +477,15 @@ def resolve(
     return method, arguments
 
 
+def _in_turn(actions: list[Action]) -> None:
+    for method, arguments in actions:
+        method(*arguments)
+
+
+_MALFORMED: Final[Action] = (_in_turn, ([],))
+"""Nothing happens. A combining character behind it still joins the one before it."""
+
+
 # The parser's state machine, which takes any input, one character at a time.
 
 
@@ -486,6 +505,7 @@ class Machine:
     def __init__(self, screen: Terminal) -> None:
         self.screen = screen
         self._actions: dict[str, Action] = {}
+        self._void: set[str] = set()
         self._state = GROUND
         self._kept = ""
         self._body: list[str] = []
@@ -494,34 +514,61 @@ class Machine:
         self._dcs_body = False
 
     def _learn(self, control: str) -> Action:
-        """The action of a complete control function; short ones are cached."""
-        screen = self.screen
-        introducer = control[:2]
+        """The action of a complete control function; those that come again are cached."""
+        function = f"\x1b[{control[1:]}" if control[0] == "\x9b" else control
+        introducer = function[:2]
         action: Action
-        if introducer == "\x1b[":
-            match = CONTROL.fullmatch(control, 2)
-            if match is None:
-                return screen.apply_sgr, (control,)
-            action = resolve(screen, *match.groups())
-            if action[0] == screen.apply_sgr:
-                return action
-        elif introducer == "\x1b]":
-            return screen.operating_system_command, (
-                control[2:].rstrip("\x07").removesuffix("\x1b\\"),
-            )
-        elif introducer == "\x1bP":
-            return self._device_control, (control[2:-2],)
-        elif introducer in {"\x1bX", "\x1b^", "\x1b_"}:
-            return screen.application_command, (control[1], control[2:-2])
-        elif control[0] == "\x1b":
-            action = screen.escape, (control[1:-1], control[-1])
+        if function[-1] > "\x9f":
+            action = _MALFORMED
+        elif introducer == "\x1b[":
+            action = self._control_function(function[2:])
+        elif function[-1] in "\x18\x1a":
+            action = self.screen.ignore, ()  # alone, or it aborts the rest
+        elif introducer in _STRINGS:
+            return self._string_function(function)
+        elif function[0] == "\x1b":
+            action = self.screen.escape, (function[1:-1], function[-1])
         else:
-            name = C0_FUNCTIONS.get(control) or C1_FUNCTIONS.get(control, "ignore")
-            action = getattr(screen, name), ()
-        if len(self._actions) >= _ACTION_LIMIT:
-            self._actions.clear()
-        self._actions[control] = action
+            name = C0_FUNCTIONS.get(function) or C1_FUNCTIONS.get(function, "ignore")
+            action = getattr(self.screen, name), ()
+        if len(control) <= MAX_SEQUENCE and not (
+            action[0] == self.screen.apply_sgr and function == control
+        ):
+            self._cache(control, action)
         return action
+
+    def _cache(self, control: str, action: Action) -> None:
+        if len(self._actions) + len(self._void) >= _ACTION_LIMIT:
+            self._actions.clear()
+            self._void.clear()
+        if action is _MALFORMED:
+            self._void.add(control)
+        else:
+            self._actions[control] = action
+
+    def _control_function(self, sequence: str) -> Action:
+        """The action of a control sequence, or of several SGR, without the first introducer."""
+        match = CONTROL.fullmatch(sequence)
+        if match is not None:
+            return resolve(self.screen, *match.groups())
+        if "\x1b" in sequence:
+            return self.screen.apply_sgr, (f"\x1b[{sequence}",)
+        found = [char for char in WITHIN.findall(sequence) if char != "\x7f"]
+        actions = [self._actions.get(char) or self._learn(char) for char in found]
+        kept = WITHIN.sub("", sequence)
+        match = CONTROL.fullmatch(kept) if len(kept) <= MAX_SEQUENCE + 1 else None
+        if match is not None:
+            actions.append(resolve(self.screen, *match.groups()))
+        return (_in_turn, (actions,)) if actions else _MALFORMED
+
+    def _string_function(self, function: str) -> Action:
+        """The action of a string function with its introducer and its end."""
+        if function[1] == "]":
+            body = function[2:].rstrip("\x07").removesuffix("\x1b\\")
+            return self.screen.operating_system_command, (body,)
+        if function[1] == "P":
+            return self._device_control, (function[2:-2],)
+        return self.screen.application_command, (function[1], function[2:-2])
 
     def _machine(
         self, text: str, at: int, stop: int, began: int | None, *, whole: bool
@@ -864,9 +911,11 @@ class Parser(Machine):
                 if control in STARTERS:
                     self._painted = ""
                     return stop - at - len(control) - sum(map(len, rest))
-                if control in "\x7f\x9c":
+                if control in "\x7f\x9c" or control in self._void:
                     continue
                 action = self._learn(control)
+                if action is _MALFORMED:
+                    continue
             function, arguments = action
             function(*arguments)
             screen.kind = NO_JOIN

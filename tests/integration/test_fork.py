@@ -320,7 +320,7 @@ def test_a_live_provider_is_not_asked_without_approval(forked: Forking, tmp_path
 def test_the_users_key_goes_to_no_address_of_a_cassette(forked: Forking) -> None:
     """Whoever agrees to everything still names a provider that is not known."""
     terms = LiveTerms(terms=Terms(upstreams=(ANYWHERE,)))
-    with pytest.raises(UsageError, match="no known provider"):
+    with pytest.raises(UsageError, match="not a known provider"):
         forked("exchange:1", "input=hello", tail="live", live=terms)
 
 

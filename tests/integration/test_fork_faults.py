@@ -153,6 +153,6 @@ def test_swapped_results_mislead_who_does_not_check(tmp_path: Path) -> None:
 
 def test_a_fault_that_the_api_does_not_have_is_refused(parent: Path, tmp_path: Path) -> None:
     """Before anything is started."""
-    with pytest.raises(UsageError, match="is no fault"):
+    with pytest.raises(UsageError, match="is not a known fault"):
         forked(parent, tmp_path / "child", "late")
     assert not (tmp_path / "child").exists()

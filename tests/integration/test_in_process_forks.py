@@ -24,7 +24,7 @@ from ptycassette import TapeFork, open_cassette, tape_tool, tool_call, use_tape
 from ptycassette.agents.blame.io.blaming import BlameOptions
 from ptycassette.agents.blame.oracle import Oracle
 from ptycassette.agents.faults.provider import PROVIDER_FAULTS
-from ptycassette.agents.fork.io.live import ForkOptions, LiveTerms
+from ptycassette.agents.fork.io.live import LiveTerms
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 from ptycassette.agents.inprocess.calls import ToolError
@@ -402,7 +402,7 @@ def test_what_cannot_be_forked_is_refused_when_the_block_is_entered(
         (TapeFork(at="tape:2", fault="error", change="response=x"), "one change"),
         (TapeFork(fault="login-screen@1"), "fault of the terminal"),
         (TapeFork(at="tape:1", tail="fake", script="s.toml"), "goes with"),
-        (TapeFork(at="page:1"), "no place"),
+        (TapeFork(at="page:1"), "not a place"),
     ],
 )
 def test_a_wrong_fork_is_an_error_at_once(fork: TapeFork, says: str) -> None:
@@ -540,7 +540,7 @@ def test_a_command_may_run_one_test(code: list[str], tmp_path: Path) -> None:
         (("--at", "tape:1", "--change", "response=x"), ("true",), 1, "no block of use_tape"),
         (("--at", "tape:1", "--change", "response=x"), ("/no/such",), 127, "cannot be started"),
         (("--at", "tape:1", "--change", "none", "--patience", "0.1"), ("sleep", "60"), 1, "ended"),
-        (("--fault", "eror@1"), ("false",), 2, "is no fault"),
+        (("--fault", "eror@1"), ("false",), 2, "is not a known fault"),
     ],
 )
 @pytest.mark.usefixtures("code")
@@ -618,12 +618,7 @@ def test_a_planted_cause_is_blamed_and_nothing_else(
     options = BlameOptions(
         oracle=Oracle(kind="exit"), budget=60, jobs=4,
         interventions=("neutral", "drop", "sham"),
-        fork=ForkOptions(
-            tail="held",
-            argv=(sys.executable, "code.py", rule),
-            cwd=tmp_path,
-            patience_s=120.0,
-        ),
+        tail="held", argv=(sys.executable, "code.py", rule), cwd=tmp_path, patience_s=120.0,
     )  # fmt: skip
     report = blame_command(tmp_path / "planted.cassette", options)
 

@@ -29,7 +29,7 @@ from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 from ptycassette.errors import DivergenceError
 from tests.commands import ptycassette
-from tests.unit.importing.test_rebuilt_calls import NS, attributes
+from tests.unit.formats.importing.test_rebuilt_calls import NS, attributes
 
 pytestmark = pytest.mark.integration
 
@@ -529,7 +529,7 @@ def test_pytest_runs_the_test(promoted: Callable[[str], Path], tmp_path: Path) -
             env={**os.environ, **more},
         )  # fmt: skip
 
-    assert "there is something already" in again.stderr
+    assert "something exists there already" in again.stderr
     good, bad = tested(), tested(OTHER="Refund order 6")
     assert good.returncode == 0, good.stdout
     assert bad.returncode == 1
@@ -549,10 +549,10 @@ NO_CALL = {"messages": [{"role": "user", "content": 7}]}
     [
         ("x.jsonl", jsonl(ANSWERED) + b"\n{", 3, "line 2 is not JSON"),
         ("x.jsonl", jsonl(ANSWERED, {"kind": "tool", "args": {}}), 3, "line 2: name: a call of"),
-        ("x.jsonl", jsonl({**ANSWERED, "timestamp": "noon"}), 3, "line 1: timestamp: no time"),
+        ("x.jsonl", jsonl({**ANSWERED, "timestamp": "noon"}), 3, "line 1: timestamp: not a time"),
         ("x.jsonl", jsonl(ANSWERED, {"kind": "llm", "response": {}}), 3, "line 2: request: no"),
-        ("x.jsonl", jsonl({**ANSWERED, "status": "ok"}), 3, "line 1: status: no status"),
-        ("x.jsonl", jsonl({**ANSWERED, "url": "nowhere"}), 3, "line 1: url: no URL"),
+        ("x.jsonl", jsonl({**ANSWERED, "status": "ok"}), 3, "line 1: status: not a status"),
+        ("x.jsonl", jsonl({**ANSWERED, "url": "nowhere"}), 3, "line 1: url: not a URL"),
         ("x.har", b'{"log": {"entries": [{"request": {}, "response": {}}]}}', 3, "entry 1: "),
         ("x.yaml", b"interactions:\n- request: {uri: x}\n  response: {}", 3, "interaction 1: sta"),
         ("x.otlp.json", b'{"resourceSpans": 5}', 3, "not a valid otel file"),

@@ -387,7 +387,7 @@ def test_what_goes_wrong_is_told(
     "case",
     [
         (("rec", "--size", "big", "c"), 2, "is not a size"),
-        (("rec", "--id", "x", "c"), 2, "no UUID"),
+        (("rec", "--id", "x", "c"), 2, "not a UUID"),
         (("rec", "--env", "x", "c"), 2, "NAME=VALUE"),
         (("rec", "--service-event", "{", "c"), 2, "takes JSON"),
         (("rec", "-c", "x", "c", "y"), 2, "not both"),

@@ -558,7 +558,7 @@ def test_what_cannot_be_noted_is_not_passed_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", ["ftp://x", "http://", "https://user@x", "http://x/?q", "nobody"])
 def test_what_is_no_provider_is_an_error(tmp_path: Path, url: str) -> None:
     """It says so before anything is started."""
-    with pytest.raises(UsageError, match=r"no base URL|no provider"):
+    with pytest.raises(UsageError, match=r"not a base URL|no provider"):
         start_proxy(journal=tmp_path / "a.tape", provider=url, environment={})
 
 

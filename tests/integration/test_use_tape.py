@@ -156,7 +156,7 @@ def test_live_names_the_provider_as_the_profile_does(agent: list[str]) -> None:
     [
         ("https://api.example.com", PreflightError, "the network is disabled"),
         ("nobody", UsageError, "no provider 'nobody'"),
-        ("http://", UsageError, "no base URL"),
+        ("http://", UsageError, "not a base URL"),
     ],
 )
 def test_live_asks_no_other_provider(

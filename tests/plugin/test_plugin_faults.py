@@ -198,7 +198,7 @@ def test_a_test_that_fails_anyway_is_not_tried(pytester: pytest.Pytester) -> Non
 @pytest.mark.parametrize(
     ("words", "source", "message"),
     [
-        (("--ptycassette-faults=late",), NAIVE, "*late is no fault*"),
+        (("--ptycassette-faults=late",), NAIVE, "*late is not a known fault*"),
         (("--ptycassette-faults=error",), NAIVE, "*error is a fault of the provider*"),
         (("--ptycassette-faults", "test_one.py"), NAIVE, "*write --ptycassette-faults=all test*"),
         (("--ptycassette-faults", "--ptycassette-mode=live"), NAIVE, "*in mode replay*"),

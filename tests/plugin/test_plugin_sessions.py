@@ -181,7 +181,7 @@ RUNS = {
     # The first run of most users: there is no cassette yet, and the message says it all.
     "what a test did wrong is shown at its line alone": Case(
         MISSING, (), FAILED,
-        ('>*with use("missing.cassette"):', "*hint: record it: *", "!*direct cause*"),
+        ('>*with use("missing.cassette"):', "*hint: record it with *", "!*direct cause*"),
     ),
 }  # fmt: skip
 
@@ -206,7 +206,7 @@ def test_a_missing_cassette_says_how_to_record_it(pytester: pytest.Pytester) -> 
     result = run(pytester, PASSING)
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*record it: PTYCASSETTE_MODE=auto*"])
+    result.stdout.fnmatch_lines(["*record it with PTYCASSETTE_MODE=auto*"])
 
 
 @pytest.mark.integration
@@ -584,7 +584,7 @@ def test_scenario_files_are_tests(pytester: pytest.Pytester, recorded: Path) -> 
     path.write_text("name: s")
     broken = run(pytester, PASSING)
     broken.assert_outcomes(errors=1)
-    broken.stdout.fnmatch_lines(["*no scenario*groups*"])
+    broken.stdout.fnmatch_lines(["*not a scenario*groups*"])
     pytester.makeini(INI + "ptycassette_scenarios = false\n")
     run(pytester, PASSING).assert_outcomes(passed=1)
 

@@ -42,3 +42,12 @@ def test_every_package_is_in_the_picture() -> None:
     packages = {path.name for path in folder.iterdir() if (path / "__init__.py").is_file()}
 
     assert {name for name in packages if not re.search(rf"\b{name}\b", PAGE)} == set()
+
+
+def test_the_folders_of_the_unit_tests_are_those_of_the_package() -> None:
+    """So that the tests of a module are found; ``safety`` is about all of them."""
+    tests = ROOT / "tests" / "unit"
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")}
+
+    strange = {str(one) for one in folders if not (ROOT / "ptycassette" / one).is_dir()}
+    assert strange == {"safety"}

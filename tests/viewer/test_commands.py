@@ -157,7 +157,7 @@ def test_moments_are_read(text: str, wanted: tuple[str, int]) -> None:
 @pytest.mark.parametrize("text", ["", "abc", "#", "-1", "1:2:3:4", "9" * 40])
 def test_nonsense_is_no_moment(text: str) -> None:
     """An error in words."""
-    with pytest.raises(ValueError, match=r"no event \(#120\)"):
+    with pytest.raises(ValueError, match=r"nor an event \(#120\)"):
         moment(text)
 
 

@@ -41,7 +41,7 @@ def _write(name: str, data: bytes) -> Path:
             file.write(data)
     except FileExistsError as exc:
         raise CassetteError(
-            "there is such a file already", where=str(path), hint="choose another name"
+            "this file exists already", where=str(path), hint="choose another name"
         ) from exc
     except OSError as exc:
         raise CassetteError(f"cannot be written: {exc.strerror}", where=str(path)) from exc

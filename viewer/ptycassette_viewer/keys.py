@@ -92,9 +92,9 @@ _PLAYING_HELP = (
     ("space", "play, pause"),
     ("left right", "5 seconds back, forward; 30 with shift"),
     (", .", "one event back, forward"),
-    ("F f", "last, next stored frame"),
-    ("E e", "last, next exchange"),
-    ("[ ]", "last, next input"),
+    ("F f", "previous, next stored frame"),
+    ("E e", "previous, next exchange"),
+    ("[ ]", "previous, next input"),
 )
 _SEEKING_HELP = (
     ("0 .. 9", "to 0 .. 90 percent"),
@@ -102,7 +102,7 @@ _SEEKING_HELP = (
     ("+ -", "faster, slower"),
     ("c", "collapsed: wait for nothing"),
     ("i", "shorten pauses"),
-    ("/", "search; n and N for the next and the last hit"),
+    ("/", "search; n and N for the next and the previous hit"),
     ("p", "open or close the panels; tab: the next one"),
     ("a w", "in the list of events: filter, follow"),
 )
@@ -114,11 +114,11 @@ _PANES_HELP = (
 _PALETTE_HELP = ("ctrl+p", "all commands, themes")
 HELP = (
     *_PLAYING_HELP,
-    ("D d", "last, next divergence (view --report)"),
+    ("D d", "previous, next divergence (view --report)"),
     ("home end", "start, end (of a live recording: follow it)"),
     *_SEEKING_HELP,
     ("m M", "set a marker with a note, remove it"),
-    ("' \"", "next, last marker"),
+    ("' \"", "next, previous marker"),
     ("x y", "export this screen to a file, copy its text"),
     ("X", "mask a region, a word or an exchange in a new recording"),
     *_PANES_HELP,
@@ -128,7 +128,7 @@ HELP = (
     ("q", "back, quit"),
 )
 COMPARING_HELP = (
-    ("D d", "last, next place where a row begins to differ"),
+    ("D d", "previous, next place where a row begins to differ"),
     ("o", "overlaid (rows that differ twice, - and +), or side by side"),
     ("s", "same exchange, or same time"),
     *_PLAYING_HELP,
@@ -165,4 +165,4 @@ def moment(text: str) -> tuple[Literal["seq", "us"], int]:
         return "us", round(parse_time(text) * 1_000_000)
     except ValueError as exc:
         # As it was written: whatever shows this quotes it.
-        raise ValueError(f"no time (12.5, 250ms, 1:02) and no event (#120): {text}") from exc
+        raise ValueError(f"neither a time (12.5, 250ms, 1:02) nor an event (#120): {text}") from exc

@@ -39,7 +39,7 @@ def share(limit: Limit, runs: int) -> Limit:
     """
     if limit == Limit():
         raise UsageError(
-            "a live provider is asked under a limit",
+            "requests to a live provider need a limit",
             hint="set --max-requests, --max-tokens or --max-usd, for all runs together",
         )
     requests = None if limit.requests is None else limit.requests // runs

@@ -38,7 +38,7 @@ class Oracle(msgspec.Struct, frozen=True, kw_only=True):
             or bool(value) is (kind == "exit")
             or (sign and not value)
         ):
-            raise UsageError(f"{visible(text, limit=60)} is no oracle", hint=f"one of {_FORMS}")
+            raise UsageError(f"{visible(text, limit=60)} is not an oracle", hint=f"one of {_FORMS}")
         words: tuple[str, ...] = ()
         if kind == "command":
             try:

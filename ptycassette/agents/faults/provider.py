@@ -232,7 +232,7 @@ class MalformedToolCall(ProviderFault):
     """A call of an offered tool, whose JSON arguments are cut off."""
 
     name = "malformed-tool-call"
-    what = "a call whose arguments are no JSON"
+    what = "a call whose arguments are not JSON"
 
     def check(self, question: Question, clock: Clock) -> None:
         self.answer(question, made_hit(question, 200, (), ()), clock)

@@ -34,10 +34,12 @@ def parse_fault(text: str) -> FaultSpec:
     kind = FAULTS.get(name)
     if kind is None or (colon and not kind.number):
         raise UsageError(
-            f"{visible(text, limit=40)} is no fault", hint=f"one of {', '.join(FAULTS)}"
+            f"{visible(text, limit=40)} is not a known fault", hint=f"one of {', '.join(FAULTS)}"
         )
     if sign and not (place.isascii() and place.isdigit() and 0 < int(place) < 10**9):
-        raise UsageError(f"{visible(text, limit=40)}: where? Write {name}@2, for the second one")
+        raise UsageError(
+            f"{visible(text, limit=40)}: add its place, such as {name}@2 for the second one"
+        )
     value = _number(kind, number) if colon else kind.default
     return FaultSpec(name=name, text=front, value=value, at=int(place) if sign else None)
 
@@ -45,7 +47,7 @@ def parse_fault(text: str) -> FaultSpec:
 def _number(kind: type[Fault], text: str) -> float:
     if kind.number == "STATUS":
         if not (text.isascii() and text.isdigit() and int(text[:4]) <= _MOST_STATUS):
-            raise UsageError(f"{visible(text, limit=40)} is no exit status; write 0 to 255")
+            raise UsageError(f"{visible(text, limit=40)} is not an exit status; write 0 to 255")
         return float(text)
     try:
         return parse_time(text, longest_s=MOST_S)

@@ -502,7 +502,7 @@ class Garbage(TerminalFault):
     """Drawn at the cursor, and erased again. All sequences in it are complete."""
 
     name = "garbage-bytes"
-    what = "bytes that are no UTF-8, and unknown sequences, come before an answer"
+    what = "bytes that are not UTF-8, and unknown sequences, come before an answer"
 
     def output(self, event: Event) -> Iterator[Act]:
         if self.exchange == self.at and not self.met and not self._within_sequence():

@@ -49,7 +49,7 @@ class ForkPlace(msgspec.Struct, frozen=True):
         match = _PLACE.fullmatch(text)
         if match is None or int(match[2]) < 1:
             raise UsageError(
-                f"{visible(text, limit=40)} is no place to fork at",
+                f"{visible(text, limit=40)} is not a place to fork at",
                 hint="write exchange:3 (what is typed), tape:2 (a request), or tool:1 (a tool call"
                 " of use_tape)",
             )
@@ -218,12 +218,12 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         if name not in get_args(ChangeKind) or bool(sign) is (name in _BARE):
             names = ", ".join(one for one in CHANGES if one != "fault")
             raise UsageError(
-                f"{visible(text, limit=40)} is no change",
+                f"{visible(text, limit=40)} is not a change",
                 hint=f"write NAME=VALUE; a name is one of {names};"
                 f" without a value: {', '.join(sorted(_BARE))}",
             )
         if not value and sign:
-            raise UsageError(f"{name} of what? Write {name}=VALUE")
+            raise UsageError(f"{name} needs a value: write {name}=VALUE")
         kind = cast("ChangeKind", name)
         size = _size(value) if kind == "size" else None
         return cls(
@@ -279,12 +279,14 @@ def _size(text: str) -> Size:
 
 def _status(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) > _MOST_STATUS:
-        raise UsageError(f"{visible(text, limit=40)} is no exit status; write 0 to 255")
+        raise UsageError(f"{visible(text, limit=40)} is not an exit status; write 0 to 255")
     return int(text)
 
 
 def _entry(text: str) -> int:
     place = ForkPlace.parse(text if ":" in text else f"tape:{text}")
     if place.kind != "tape":
-        raise UsageError(f"swap={visible(text, limit=40)}: the answer of which request? tape:N")
+        raise UsageError(
+            f"swap={visible(text, limit=40)}: name the request whose answer to use, such as tape:3"
+        )
     return place.number

@@ -138,13 +138,13 @@ def blame_command(path: Path, options: BlameOptions) -> BlameReport:
 
     Args:
         path: the cassette.
-        options: the options; ``fork`` as for ``fork_command``. With the oracle ``exit`` the
+        options: the options; as for ``fork_command``. With the oracle ``exit`` the
             outcome is the exit status of the command.
 
     Raises:
         CassetteError: as for ``blame`` and ``fork_command``.
     """
-    if not options.fork.argv:
+    if not options.argv:
         raise UsageError(_NEEDS_A_COMMAND[0], hint=_NEEDS_A_COMMAND[1])
     code = BlamedCode(steps=_steps_of, run=run_code, loading=__name__)
     return blame(path, options, code=code)

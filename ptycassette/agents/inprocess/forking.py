@@ -240,7 +240,7 @@ def checked_options(cassette: Cassette, options: ForkOptions) -> ForkOptions:
     if place.kind == "tape":
         check_request(cassette, place.number, options.change)
     if options.tail == "live" and not exchanges and not options.live.provider:
-        raise UsageError("it is not known whom to ask", hint="name the provider in LiveTerms")
+        raise UsageError("the provider to ask is not known", hint="name the provider in LiveTerms")
     return msgspec.structs.replace(options, at=place)
 
 
@@ -274,7 +274,7 @@ class ForkedCalls(ServedCalls):
         self.options = checked_options(cassette, options)
         if child is not None:
             check_target(child, overwrite=options.overwrite)
-        self._child, self._head = child, saving.head_of(child or cassette.path)
+        self._child, self._head = child, saving.head_of(child or cassette.path, keys=self.keys)
         self._parent = ParentOf(
             id=cassette.manifest.id, manifest_sha256=manifest_sha256(cassette.path)
         )

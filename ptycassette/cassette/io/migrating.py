@@ -65,7 +65,10 @@ def migrate_cassette(
     if target is None or was == to:
         return Migrated(source=str(path), cassette=None, was=was, now=was)
     if target.resolve() == path.resolve():
-        raise UsageError("migrate leaves its cassette as it is", hint="write to another --output")
+        raise UsageError(
+            "the output is the cassette itself, and migrate never changes that",
+            hint="write to another --output",
+        )
     names = [rung.name for rung in LADDER]
     rises = names.index(to) > names.index(was)
     replaces = check_target(target, overwrite=overwrite)

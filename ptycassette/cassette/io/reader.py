@@ -235,13 +235,13 @@ def _close_all(files: dict[str, FileHandle]) -> None:
 def _check_is_cassette(entries: frozenset[str], place: str) -> None:
     if DIAGNOSTIC in entries:
         raise DiagnosticError(
-            "the diagnostic directory of a failed run, and no cassette",
+            "this is the diagnostic directory of a failed run, not a cassette",
             where=place,
             hint=f"read in {DIAGNOSTIC} why the run failed, then record again",
         )
     if MANIFEST not in entries:
         raise MissingFileError(
-            f"{MANIFEST} is missing: no cassette, or one that is incomplete",
+            f"{MANIFEST} is missing: this is not a cassette, or it is incomplete",
             where=place,
             hint="give the directory of a cassette",
         )
@@ -788,9 +788,9 @@ class Cassette(Closing):
         if self._tape is None:
             edits = edits_of(self.manifest)
             raise MissingFileError(
-                f"there is no tape in it: it was edited ({visible(', '.join(edits))})"
+                f"it has no tape: it was edited ({visible(', '.join(edits))})"
                 if edits
-                else "there is no tape in it: model traffic was not recorded",
+                else "it has no tape: model traffic was not recorded",
                 where=visible(str(self.path)),
                 hint="take the recording that it was made of"
                 if edits

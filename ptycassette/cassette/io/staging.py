@@ -518,7 +518,7 @@ def _check_replaceable(directory: DirectoryHandle, target: Path, *, overwrite: b
         _check_cassette(directory, entries, target)
     if not overwrite:
         raise ExistsError(
-            "there is a cassette already",
+            "this cassette exists already",
             where=str(target),
             hint="choose another name, or overwrite it (--overwrite)",
         )

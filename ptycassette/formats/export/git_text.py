@@ -70,7 +70,7 @@ def _parsed(data: bytes) -> Any:
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key occurs twice")
     return found
 
 

@@ -84,9 +84,7 @@ def vcr(source: object) -> Iterable[bytes]:
 
 def _with_tape(source: object) -> _WithTape:
     if not isinstance(source, _WithTape) or not source.has_tape:
-        raise UsageError(
-            "there is no tape in it to export", hint="record it with ptycassette rec --tape"
-        )
+        raise UsageError("it has no tape to export", hint="record it with ptycassette rec --tape")
     return source
 
 

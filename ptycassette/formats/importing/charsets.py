@@ -24,7 +24,7 @@ def check_charset(name: str) -> None:
         as_ascii = False
     if not as_ascii:
         raise UsageError(
-            f"no charset of terminals: {visible(name, limit=40)}",
+            f"not a charset of terminals: {visible(name, limit=40)}",
             hint="use a charset of Python, such as cp437, latin-1, koi8-r or euc-jp",
         )
 

@@ -122,7 +122,7 @@ def checked_url(url: object, field: str = "url") -> str:
     except ValueError:
         found = False
     if not found:
-        raise SkippedError("no URL of HTTP or of a WebSocket", field)
+        raise SkippedError("not a URL of HTTP or of a WebSocket", field)
     return str(url)
 
 
@@ -136,7 +136,7 @@ def checked_status(status: object) -> int | None:
         return status
     if status is None or status == 0:
         return None
-    raise SkippedError("no status of HTTP", "status")
+    raise SkippedError("not a status of HTTP", "status")
 
 
 def header_pairs(pairs: Iterable[tuple[object, object]]) -> Headers:
@@ -207,7 +207,7 @@ def moment_us(text: object, field: str = "time") -> int:
             return round(text * 1_000_000)
     except (ValueError, OverflowError):
         pass
-    raise SkippedError("no time that can be read", field)
+    raise SkippedError("not a time that can be read", field)
 
 
 def session_of_calls(

@@ -133,7 +133,7 @@ def _event(event: dict[str, Any], within: dict[str, Any]) -> TelemetryRecord:
 def _us(nanoseconds: Any) -> int:
     number = int(nanoseconds)
     if not 0 <= number < _MOST_NS:
-        raise ValueError(f"{number} is no time")
+        raise ValueError(f"{number} is not a time")
     return number // 1000
 
 

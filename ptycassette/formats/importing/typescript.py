@@ -157,7 +157,7 @@ def _events(logs: _Logs, timing: bytes) -> Iterator[JournalEvent | Skipped]:
         fields = line.split(" ", 2)
         kind = "O" if len(fields) == _CLASSIC_FIELDS else fields[0]
         if kind not in {"O", "I", "S", "H"} or len(fields) < _CLASSIC_FIELDS:
-            raise BadImportError(f"{where}: no entry of a timing file")
+            raise BadImportError(f"{where}: not an entry of a timing file")
         interval, value = fields[-2], fields[-1]
         if _SECONDS.fullmatch(interval) is None:
             raise BadImportError(f"{where}: the interval is not a number of seconds")
@@ -195,4 +195,4 @@ def _signal(t_us: int, value: str, where: str) -> JournalEvent | Skipped:
         return Resized(t_us, checked_size(int(resize[1]), int(resize[2]), where))
     if signal := _SIGNAL.fullmatch(value):
         return Signalled(t_us, signal[1].lower())
-    raise BadImportError(f"{where}: no signal of a timing file")
+    raise BadImportError(f"{where}: not a signal of a timing file")

@@ -195,7 +195,7 @@ def _call(
     status = response.get("status")
     code = checked_status(status.get("code") if isinstance(status, dict) else status)
     if code is None:
-        raise SkippedError("no status of HTTP", "status")
+        raise SkippedError("not a status of HTTP", "status")
     method = str(request.get("method") or "GET")
     headers, body = _side(request)
     answer_headers, answer = _side(response)

@@ -85,7 +85,7 @@ class Settings:
             self._bar |= name == "WindowBar"
             return True
         else:
-            raise ValueError(f"no setting of a tape: {visible(name, limit=40)}")
+            raise ValueError(f"not a setting of a tape: {visible(name, limit=40)}")
         return False
 
     @property
@@ -106,7 +106,7 @@ class Settings:
         width = numbers["FontSize"] * _CELL_WIDTH + numbers["LetterSpacing"]
         height = numbers["FontSize"] * _CELL_HEIGHT * numbers["LineHeight"]
         if width <= 0 or height <= 0:
-            raise ValueError("a font of no size")
+            raise ValueError("the font has no size")
         cols = int((numbers["Width"] - around) / width)
         rows = int((numbers["Height"] - around - bar) / height)
         if rows not in _SIDES or cols not in _SIDES:

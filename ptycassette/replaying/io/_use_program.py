@@ -73,7 +73,7 @@ def program_of(plan: Plan) -> Sequence[str]:
         if recorded:
             return tuple(map(native_text, recorded))
     raise UsageError(
-        "which program? This mode runs it for real", where=str(plan.path),
+        "the program is missing: this mode runs it", where=str(plan.path),
         hint="give argv: use(path, ['claude'])",
     )  # fmt: skip
 

@@ -260,7 +260,8 @@ def _opened(plan: Plan) -> Cassette:
             "there is no such cassette, and the mode is replay"
             + (f"; these folders were searched: {folders}" if folders else ""),
             where=str(plan.path),
-            hint=f"{meant}record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the program is",
+            hint=f"{meant}record it with PTYCASSETTE_MODE=auto (or mode='auto') where the program"
+            " is installed",
         ) from exc
 
 

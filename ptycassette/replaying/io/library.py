@@ -116,7 +116,7 @@ def read_rules(place: Path) -> tuple[LibraryRule, ...]:
             if not rule.cassettes:
                 raise UsageError("a rule names no cassette", where=str(path))
     except ValueError as exc:
-        raise UsageError(f"no rules of a library: {exc}", where=str(path)) from exc
+        raise UsageError(f"not rules of a library: {exc}", where=str(path)) from exc
     return rules
 
 
@@ -196,7 +196,7 @@ def _open_counts(path: Path) -> BinaryIO:
     fd = os.open(path, flags, 0o600)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise OSError("no regular file")
+        raise OSError("not a regular file")
     return os.fdopen(fd, "r+b")
 
 

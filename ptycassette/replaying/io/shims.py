@@ -99,7 +99,7 @@ def read_shim_config(directory: Path) -> ShimConfig:
     except NotFoundError as exc:
         raise NotFoundError("no shims were made here", where=str(directory)) from exc
     except NOT_JSON as exc:
-        raise ManifestError(f"no configuration of shims: {exc}", where=str(path)) from exc
+        raise ManifestError(f"not a configuration of shims: {exc}", where=str(path)) from exc
 
 
 def find_real(program: str, path: str) -> str:

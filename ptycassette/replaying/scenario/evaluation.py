@@ -258,7 +258,9 @@ def parse_yaml(data: bytes, *, where: str) -> Any:
     try:
         return yaml.load(data, _StrictLoader)  # noqa: S506 - a SafeLoader, and stricter
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as exc:
-        raise UsageError(f"no YAML as it is read here: {visible(str(exc))}", where=where) from exc
+        raise UsageError(
+            f"not YAML that is accepted here: {visible(str(exc))}", where=where
+        ) from exc
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -311,7 +313,7 @@ class _StrictLoader(yaml.SafeLoader):
             elif key.tag != "tag:yaml.org,2002:str":
                 problem = f"the key {key.value!r} is not text"
             elif key.value in seen:
-                problem = f"the key {key.value!r} is there twice"
+                problem = f"the key {key.value!r} occurs twice"
             if problem:
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             seen.add(key.value)
@@ -363,7 +365,7 @@ def parse_scenario(data: bytes, *, where: str, bound: bool = True) -> Scenario:
         scenario = msgspec.convert(plain, resolved(Scenario))
     except (msgspec.ValidationError, RecursionError) as exc:
         raise UsageError(
-            f"no scenario: {visible(str(exc))}", where=where,
+            f"not a scenario: {visible(str(exc))}", where=where,
             hint="ptycassette check --schema prints the JSON Schema",
         ) from exc  # fmt: skip
     problem = _problem(scenario, bound=bound)

@@ -35,7 +35,9 @@ def find_scenarios(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
     for name in paths:
         path = Path(name)
         if not path.exists():
-            raise NotFoundError("there is nothing", where=str(path), hint=hint_for_missing(path))
+            raise NotFoundError(
+                "there is no such file or directory", where=str(path), hint=hint_for_missing(path)
+            )
         if not path.is_dir():
             yield path
             continue
@@ -44,6 +46,7 @@ def find_scenarios(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
             raise NotFoundError(
                 f"no scenario in this directory (files {', '.join(f'*{s}' for s in SUFFIXES)})",
                 where=str(path),
+                hint="write a first one for a cassette: ptycassette check --init CASSETTE",
             )
         yield from found
 

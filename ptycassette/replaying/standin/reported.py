@@ -73,7 +73,7 @@ def reported_divergences(
     try:
         read = [msgspec.convert(report, resolved(_Report)) for report in reports]
     except msgspec.ValidationError as exc:
-        raise UsageError(f"no report of a stand-in: {exc}", where=where) from exc
+        raise UsageError(f"not a report of a stand-in: {exc}", where=where) from exc
     own = [report for report in read if report.cassette_id == cassette_id]
     if not own:
         raise UsageError(

@@ -147,10 +147,10 @@ def embedding_text(numbers: Sequence[float]) -> str:
     try:
         text = base64.b64encode(pack(f"<{len(numbers)}f", *numbers)).decode()
     except (OverflowError, error, TypeError) as exc:
-        raise UsageError(f"this is no embedding: {exc}") from exc
+        raise UsageError(f"this is not an embedding: {exc}") from exc
     if embedding_of(text) is None:
         raise UsageError(
-            f"this is no embedding: it needs 1 to {_MAX_FLOATS} finite numbers, not all zero"
+            f"this is not an embedding: it needs 1 to {_MAX_FLOATS} finite numbers, not all zero"
         )
     return text
 
@@ -542,16 +542,16 @@ def _document(question: bytes, where: str) -> dict[str, Any]:
     try:
         asked = parse_strict(question, where=where, error=RecordError, limits=LIMITS)
     except InvalidCassetteError as exc:
-        raise RefusedError(f"no question to a model: {exc.message}", where=where) from exc
+        raise RefusedError(f"not a question to a model: {exc.message}", where=where) from exc
     if not isinstance(asked, dict):
-        raise RefusedError("no question to a model: no JSON object", where=where)
+        raise RefusedError("not a question to a model: not a JSON object", where=where)
     return asked
 
 
 def _inputs(asked: Mapping[str, Any], where: str) -> dict[str, Any]:
     messages = messages_in(asked)
     if messages is None:
-        raise RefusedError("no question to a model: it has no messages", where=where)
+        raise RefusedError("not a question to a model: it has no messages", where=where)
     inputs: dict[str, Any] = {"system_prompt": system_prompt(asked), "messages": messages}
     if isinstance(asked.get("tools"), list):
         inputs["tools"] = asked["tools"]

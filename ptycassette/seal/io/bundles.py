@@ -99,7 +99,7 @@ def read_embedding(path: str) -> tuple[float, ...]:
     try:
         return msgspec.json.decode(data, type=resolved(tuple[float, ...]))
     except NOT_JSON as exc:
-        raise UsageError(f"no JSON list of numbers: {exc}", where=visible(path)) from exc
+        raise UsageError(f"not a JSON list of numbers: {exc}", where=visible(path)) from exc
 
 
 def check_bundle(

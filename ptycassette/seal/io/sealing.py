@@ -395,7 +395,7 @@ def _verifier(trusted_root: str | None) -> Any:
         return Verifier(trusted_root=TrustedRoot.from_file(trusted_root))
     except (OSError, ValueError, Error) as wrong:
         raise UsageError(
-            f"no file of trusted roots: {visible(str(wrong), limit=200)}",
+            f"not a file of trusted roots: {visible(str(wrong), limit=200)}",
             where=visible(trusted_root),
         ) from wrong
 
@@ -427,7 +427,7 @@ class IdentitySealer:
             raise UsageError(f"no identity: {visible(str(wrong), limit=300)}") from wrong
         if token is None:
             raise UsageError(
-                "no identity: this is no CI job that has one, and SIGSTORE_IDENTITY_TOKEN is not"
+                "no identity: this is not a CI job that has one, and SIGSTORE_IDENTITY_TOKEN is not"
                 " set",
                 hint="GitHub gives one to jobs with the permission id-token: write",
             )

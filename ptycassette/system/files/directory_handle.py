@@ -174,19 +174,19 @@ class DirectoryHandle(Closing):
 
     def _refusal(self, path: str, exc: Exception) -> CassetteError:
         if isinstance(exc, ValueError):
-            return NotFoundError("no path can be like that", where=self.place)
+            return NotFoundError("this cannot be a path", where=self.place)
         mode = 0
         with suppress(OSError):
             mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
             return UnsafeFileError(
-                "a link, and links are not followed",
+                "this is a link, and links are not followed",
                 where=self.place,
                 hint=f"give the directory that it points to; {_FOLLOW_HINT}",
             )
         if mode and not stat.S_ISDIR(mode):
             return InvalidCassetteError(
-                "a file, and a cassette is a directory",
+                "this is a file, and a cassette is a directory",
                 where=self.place,
                 hint="give the directory of a cassette; import makes one from another tool's file",
             )
@@ -262,7 +262,7 @@ class DirectoryHandle(Closing):
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             os.close(fd)
-            raise UnsafeFileError("no regular file", where=f"{self.place}/{name}")
+            raise UnsafeFileError("not a regular file", where=f"{self.place}/{name}")
         return fd, status.st_size
 
     def _missing(self, name: str) -> MissingFileError:
@@ -302,10 +302,10 @@ class DirectoryHandle(Closing):
             mode = os.stat(name, dir_fd=self._fd, follow_symlinks=False).st_mode
             if stat.S_ISLNK(mode):
                 return UnsafeFileError(
-                    "a link, and links are not followed", where=place, hint=_FOLLOW_HINT
+                    "this is a link, and links are not followed", where=place, hint=_FOLLOW_HINT
                 )
             if not stat.S_ISREG(mode):
-                return UnsafeFileError("no regular file", where=place)
+                return UnsafeFileError("not a regular file", where=place)
         return None
 
     def close(self) -> None:

@@ -235,7 +235,7 @@ def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool = True)
         )
     if not overwrite:
         raise ExistsError(
-            "is there already",
+            "exists already",
             where=os.fspath(target),
             hint="choose another path, or add --overwrite",
         )
@@ -311,7 +311,7 @@ def open_plain(path: str | os.PathLike[str], *, follow_links: bool = True) -> in
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise UnsafeFileError(
-            "no regular file",
+            "not a regular file",
             where=place,
             hint="give a file; folders, pipes and devices are not read",
         )

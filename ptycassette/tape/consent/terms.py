@@ -279,7 +279,7 @@ def search_body(body: bytes, keys: Collection[str], *, content_type: str = "") -
     if _FORM.fullmatch(body):
         fields = parse_qsl(body.decode("latin-1"), keep_blank_values=True)
         return Searched(tuple(search.fields(fields)), None)
-    raise UnsearchedBodyError("it is no JSON, form or multipart whose keys could be looked at")
+    raise UnsearchedBodyError("it is not JSON, a form or multipart whose keys could be looked at")
 
 
 def body_without(body: bytes, keys: Collection[str]) -> bytes:
@@ -353,7 +353,7 @@ def _in_multipart(body: bytes, content_type: str, search: _Search) -> Iterator[s
         try:
             text = content.decode()
         except UnicodeDecodeError as exc:
-            raise UnsearchedBodyError(f"its part {name!r} is no text") from exc
+            raise UnsearchedBodyError(f"its part {name!r} is not text") from exc
         yield from search.fields([(name, text)])
 
 
@@ -772,7 +772,7 @@ def _unpacked(question: OutgoingRequest) -> bytes:
     for piece in unpacker.feed(question.body):
         plain += piece
         if len(plain) > MAX_UNPACKED_BYTES:
-            raise QuestionRefusedError("it unpacks to more than anybody can look at")
+            raise QuestionRefusedError("it unpacks to more than can be looked at")
     unpacker.end()
     if unpacker.problem is not None:
         raise QuestionRefusedError(f"it cannot be looked at: {unpacker.problem}")

@@ -104,12 +104,12 @@ class Tunnels:
         while not end_of_head(head):
             more = await loop.sock_recv(connection, MAX_HEAD_BYTES)
             if not more or len(head) > MAX_HEAD_BYTES:
-                raise ConnectionResetError("no whole head")
+                raise ConnectionResetError("not a whole head")
             head += more
         request, _ = read_request(head)
         if request.method != b"CONNECT" or end_of_head(head) != len(head):
             await loop.sock_sendall(connection, own_answer(400, b"this is a proxy for tunnels"))
-            raise ValueError("no CONNECT")
+            raise ValueError("not CONNECT")
         host = Origin.of("https", request.target.decode("ascii")).host
         await loop.sock_sendall(connection, b"HTTP/1.1 200 Connection established\r\n\r\n")
         secure = await first_byte(connection) == _TLS_HANDSHAKE

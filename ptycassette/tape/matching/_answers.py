@@ -228,7 +228,7 @@ class _Parser:
     def _next(self) -> re.Match[bytes]:
         token = _TOKEN.match(self._body, self._at, self._end)
         if token is None:
-            raise NoJsonError(f"no JSON at byte {self._at}")
+            raise NoJsonError(f"not JSON at byte {self._at}")
         self._at = token.end()
         return token
 
@@ -286,7 +286,7 @@ class _Parser:
                 raise NoJsonError(f"neither a comma nor an end before byte {self._at}")
             token = self._next()
         if self._names(keys) != len(keys):
-            raise NoJsonError(f"a key is there twice in the object at byte {start}")
+            raise NoJsonError(f"a key occurs twice in the object at byte {start}")
         return Node("object", start, self._at, tuple(items), tuple(keys))
 
     def _names(self, keys: list[Node]) -> int:

@@ -66,7 +66,7 @@ def test_nothing_merges_to_nothing() -> None:
     [
         ([[_event(2)]], "seq 1 is missing: 2 comes next", "line 1"),
         ([[_event(1), _event(3)]], "seq 2 is missing: 3 comes next", "line 2"),
-        ([[_event(1), _event(1)]], "seq 1 is there twice or out of order", "line 2"),
+        ([[_event(1), _event(1)]], "seq 1 occurs twice or out of order", "line 2"),
         ([[_event(1)], [_event(3), _event(2)]], "seq 2 is missing", "line 2"),
     ],
 )
@@ -87,7 +87,7 @@ def test_a_seq_that_stands_in_two_streams_is_seen_at_once() -> None:
 
     assert [record.seq for record in next(runs).records] == [1, 2, 3, 4]
     assert len(next(runs).records) == 1
-    with pytest.raises(SequenceError, match="seq 5 is there twice"):
+    with pytest.raises(SequenceError, match="seq 5 occurs twice"):
         next(runs)
 
 

@@ -240,25 +240,25 @@ def test_the_values_of_many_lines_are_counted_line_by_line() -> None:
     ("text", "says"),
     [
         (b"\xef\xbb\xbf{}", "byte order mark"),
-        (b'{"a":1,"b":{"x":1,"x":2}}', "'x' is there twice"),
-        (b"Infinity", "Infinity is no JSON"),
-        (b"-Infinity", "no JSON"),
+        (b'{"a":1,"b":{"x":1,"x":2}}', "'x' occurs twice"),
+        (b"Infinity", "Infinity is not JSON"),
+        (b"-Infinity", "not JSON"),
         (b"123456789012345678901234567890", "does not fit 64 bits"),
         (b"-9223372036854775809", "does not fit 64 bits"),
         (b"1e400", "does not fit a double"),
         (b'{"\\udc00":1}', "lone surrogate"),
         (b'"\\ud800\\u0041"', "lone surrogate"),
-        (b"01", "no valid JSON"),
-        (b"'x'", "no valid JSON"),
-        (b"{} {}", "no valid JSON"),
-        (b'"\n"', "no valid JSON"),
-        (b'"\xed\xa0\x80"', "no valid UTF-8"),
+        (b"01", "not valid JSON"),
+        (b"'x'", "not valid JSON"),
+        (b"{} {}", "not valid JSON"),
+        (b'"\n"', "not valid JSON"),
+        (b'"\xed\xa0\x80"', "not valid UTF-8"),
     ],
 )
 def test_loose_json_is_refused_with_its_reason(text: bytes, says: str) -> None:
     """What readers could read differently; also in documents as they are written."""
     for spelt in (text, text + b"\n", b"[\n  1,\n  " + text + b"\n]\n"):
-        within = "no valid JSON" if says == "byte order mark" and spelt[:1] == b"[" else says
+        within = "not valid JSON" if says == "byte order mark" and spelt[:1] == b"[" else says
         with pytest.raises(RecordError, match=within):
             parse_strict(spelt, where="x", error=RecordError, limits=Limits())
 

@@ -104,8 +104,8 @@ def test_a_screen_in_many_styles_names_each_style_once() -> None:
     [
         ({"style_rows": [[0, 1, 0]]}, "style 0 is not in style_table"),
         ({"style_rows": [[0, 1]], "style_table": [{}]}, "column, length and style"),
-        ({"style_rows": [[-1, 1, 0]], "style_table": [{}]}, "no run of a row"),
-        ({"style_rows": [[0, 0, 0]], "style_table": [{}]}, "no run of a row"),
+        ({"style_rows": [[-1, 1, 0]], "style_table": [{}]}, "not a run of a row"),
+        ({"style_rows": [[0, 0, 0]], "style_table": [{}]}, "not a run of a row"),
         ({"style_rows": [0]}, "no earlier row"),
         ({"style_rows": [[], 2]}, "no earlier row"),
         ({"style_rows": [[], -1]}, "no earlier row"),

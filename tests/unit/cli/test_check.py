@@ -74,12 +74,12 @@ CHECKED: dict[str, tuple[Callable[[Path], object], str, int, list[str]]] = {
         "FILE", 1, []),
     "a directory among the scenarios": (
         lambda path: path.with_name("dir.scenario.yaml").mkdir(), "PLACE", 1,
-        ["no regular file", "(a): passed"]),
+        ["not a regular file", "(a): passed"]),
     "a file that is no scenario": (
         lambda path: path.with_name("b.scenario.yaml").write_text("name: b\nfoo: 1\n"),
         "PLACE/b.scenario.yaml", 2,
         ["b.scenario.yaml: cannot be checked\n",
-         "no scenario: Object contains unknown field `foo`",
+         "not a scenario: Object contains unknown field `foo`",
          "\n    hint: ptycassette check --schema prints the JSON Schema\n"]),
     "a first one where there is one": (lambda _: None, "--init PLACE/a.cassette", 6, []),
     "nothing": (lambda path: path.unlink(), "", 2, []),

@@ -158,7 +158,7 @@ def test_the_users_key_goes_to_no_address_of_a_cassette(
     found = causes(run, cassettes["openai"], "--models")
 
     assert found["asked-models"]["status"] == "not-known"
-    assert "is no known provider: name it by --provider" in found["asked-models"]["hint"]
+    assert "is not a known provider: name it by --provider" in found["asked-models"]["hint"]
 
 
 @pytest.mark.parametrize(

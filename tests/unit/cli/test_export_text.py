@@ -87,7 +87,7 @@ def test_a_file_that_is_there_stays(
 
     refused = run("export", scrolled, out)
     assert refused.status == 6
-    assert "is there already" in refused.err
+    assert "exists already" in refused.err
     assert out.read_text() == "mine"
     assert run("export", scrolled, out, "--overwrite", "--scrollback", 9).status == 0
     assert "the end" in out.read_text()

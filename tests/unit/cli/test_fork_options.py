@@ -16,11 +16,11 @@ TAPE = FIXTURES / "tapes" / "client-tape"
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--fault", "overloaded"), "Write --fault NAME@2 for tape:2"),
-        (("--fault", "overloaded@1", "--at", "tape:1"), "Write --fault NAME@2 for tape:2"),
+        (("--fault", "overloaded"), "write --fault NAME@2 for tape:2"),
+        (("--fault", "overloaded@1", "--at", "tape:1"), "write --fault NAME@2 for tape:2"),
         (("--fault", "overloaded@1", "--change", "model=m"), "no --change with --fault"),
         (("--fault", "stall@1"), "ptycassette stand-in --fault stall@1"),
-        (("--fault", "late@1"), "late@1 is no fault"),
+        (("--fault", "late@1"), "late@1 is not a known fault"),
         (("--at", "tape:1", "--change", "fault=error"), "write --fault NAME@N"),
         (("--at", "tape:1"), "--change is missing (or --fault, or --places)"),
         (("--fault", "error", "--at", "exchange:1"), "it is changed at a request: --at tape:N"),

@@ -98,7 +98,7 @@ def test_the_example_of_the_guide_is_that_of_a_cli(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["nope", "--print"], "no profile of the name 'nope'"),
+        (["nope", "--print"], "no profile is named 'nope'"),
         (["codex", "--print", "--mode", "nope"], "it has: account, key, logged-out"),
         (["codex", "-p", "hi", "--", "codex"], "give ARGV or --prompt, not both"),
         (["codex", "-e", "PTYCASSETTE_NOT_SET", "--", "true"], "--env takes NAME=VALUE, or the"),

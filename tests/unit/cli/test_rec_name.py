@@ -87,7 +87,7 @@ def test_flags_in_short_are_flags_where_they_stand_as_such(
     [
         (("env", "true"), r"rec \[OPTIONS\] -- env true"),
         (("env",), r"env is in the place of the cassette's name, but it is a program"),
-        ((), r"what is to be recorded\?"),
+        ((), r"there is nothing to record"),
         (("", "env"), "the name of the cassette is empty"),
         (("", "--", "env"), "the name of the cassette is empty"),
         (("-c", "a b", ""), "the name of the cassette is empty"),

@@ -21,6 +21,9 @@ MARKERS = re.compile(
     \b(?:says?|said|tells?|told|stands?(?![ -]in)|lies|knows)\b   # of things that are no persons
     | \b(?:whoever|nobody)\b
     | \b(?:is|are)\ none\b
+    | (?<!there\ )\b(?:is|are)\ no\ (?!longer|larger|more)   # "is not a"
+    | \bis\ there\ (?:already|twice)\b
+    | (?:^|:\ )no\ (?:valid|regular|JSON|UTF-8|YAML)\b
     | (?:^|(?<=[.;:]\ ))(?:Of|What|Who|Where\ there\ is)\b        # where a sentence begins
     """,
     re.VERBOSE,
@@ -110,14 +113,27 @@ def test_messages_are_plain_english() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["the file says nothing", "Whatever lies there", "Of a CLI.", "is told", "nobody", "x: What"],
+    [
+        "the file says nothing",
+        "Whatever lies there",
+        "Of a CLI.",
+        "is told",
+        "nobody",
+        "x: What",
+        "X is no place",
+        "is there already",
+        "no valid JSON: X",
+    ],
 )
 def test_a_marker_is_found(text: str) -> None:
     """Those of the style guide."""
     assert MARKERS.search(text)
 
 
-@pytest.mark.parametrize("text", ["stand-in", "Of course. No.", "a message of it", "Which way"])
+@pytest.mark.parametrize(
+    "text",
+    ["stand-in", "Of course. No.", "a message of it", "Which way", "there is no X", "no key: X"],
+)
 def test_plain_words_are_no_markers(text: str) -> None:
     """``stand-in`` is a name of ours."""
     assert bool(MARKERS.search(text)) == text.startswith("Of")
@@ -141,7 +157,11 @@ def test_sections_name_options_that_exist() -> None:
     assert {"rec", "export"} <= set(found)
     for command in found.values():
         names = [name for names in command.sections.values() for name in names]
-        known = {name for one in command.get_params(click.Context(command)) for name in one.opts}
+        known = {
+            name
+            for one in command.get_params(click.Context(command, **cli.context_settings))
+            for name in one.opts
+        }
         assert set(names) <= known
         assert len(names) == len(set(names))
     assert len(found["rec"].sections["Options"]) <= 11
@@ -151,7 +171,9 @@ def test_export_lists_the_formats_of_the_registry() -> None:
     """So that the help stays true."""
     command = cli.get_command(click.Context(cli), "export")
     assert command is not None
-    text = command.get_help(click.Context(command, info_name="export", max_content_width=80))
+    text = command.get_help(
+        click.Context(command, info_name="export", max_content_width=80, **cli.context_settings)
+    )
     below = text.partition("Formats:")[2]
 
     assert [one.name for one in exports_of("recording") if f"  {one.name} " not in below] == []

@@ -68,7 +68,7 @@ def test_values_are_parsed() -> None:
     ("line", "said"),
     [
         ("sleep 1", "no such step: sleep"),
-        ("type", "type of what"),
+        ("type", "type needs a value"),
         ("key nosuchkey", "nosuchkey"),
         ("wait-regex [", "not a regular expression"),
         ("wait-stable soon", "is not a time"),
@@ -76,8 +76,8 @@ def test_values_are_parsed() -> None:
         ("wait-exit now", "takes nothing"),
         ("resize 30", "is not a size"),
         ("resize 0x10", "is not a size"),
-        ("note {", "no JSON"),
-        ('type "open', "no JSON string"),
+        ("note {", "not JSON"),
+        ('type "open', "not a JSON string"),
         ("timeout", "is not a time"),
     ],
 )

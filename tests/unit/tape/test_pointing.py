@@ -154,7 +154,7 @@ def test_as_an_http_proxy_it_takes_whatever_is_sent() -> None:
         (None, None, "provider of this program, which has no profile, is not known"),
         (None, "opnai", "no provider 'opnai'"),
         ("codex", "anthropic", "OpenAI Codex CLI cannot be pointed at anthropic"),
-        ("codex", "ftp://x", "no base URL"),
+        ("codex", "ftp://x", "not a base URL"),
     ],
 )
 def test_what_cannot_be_done_is_said(name: str | None, provider: str | None, message: str) -> None:
@@ -226,7 +226,7 @@ def test_all_else_is_not_served(asked: h11.Request, status: int) -> None:
 @pytest.mark.parametrize("url", ["http://[x", "http://h:x", "https://h:99999/v1", "h", ""])
 def test_what_is_no_base_url_is_refused(url: str) -> None:
     """By an error that names it; a recording may say such a thing, too."""
-    with pytest.raises(UsageError, match="no base URL"):
+    with pytest.raises(UsageError, match="not a base URL"):
         base_url(url)
     assert host_and_port(url) == ("", None)
 

@@ -81,4 +81,4 @@ def test_a_hostile_moment_is_quoted_once(make: Callable[..., Path]) -> None:
     drive(make(Output(0, b"x")), scenario)
 
     assert said[0] is not None
-    assert said[0].endswith("no event (#120): a\\b")
+    assert said[0].endswith("nor an event (#120): a\\b")

@@ -101,9 +101,9 @@ def test_a_run_without_divergence_has_no_panel(path: Path, tmp_path: Path) -> No
 
 NO_USE = {
     None: "there is no report",
-    "nonsense": "no report",
+    "nonsense": "not a report",
     '{"report": "ptycassette-stand-in", "cassette_id": "x"}': "about other recordings",
-    '{"report": "ptycassette-stand-in", "divergences": 3}': "no report",
+    '{"report": "ptycassette-stand-in", "divergences": 3}': "not a report",
 }
 
 

@@ -189,7 +189,7 @@ def test_what_matters_comes_first_in_80_columns(make: Callable[..., Path]) -> No
 
     assert "verified" in lines[0]
     assert lines[-2].startswith(
-        "\u2016 0:00.000 / 0:09.000  4x  no time (12.5, 250ms, 1:02) and no"
+        "\u2016 0:00.000 / 0:09.000  4x  neither a time (12.5, 250ms, 1:02)"
     )
 
 

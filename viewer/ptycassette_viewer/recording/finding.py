@@ -76,7 +76,7 @@ class Finding(PlayheadScreen):
 
     def action_search(self) -> None:
         """Ask for a search text."""
-        hint = "text; /regex/ for a regular expression; \\C in front for the case as written"
+        hint = "text, or /regex/ for a regular expression; start it with \\C to match the case"
         self.app.push_screen(
             AskDialog("Search in screens, output, input, events and signals", hint=hint),
             self._search,

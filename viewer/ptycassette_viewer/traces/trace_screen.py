@@ -337,7 +337,7 @@ def _shown(screen: KeptScreen | None) -> Screen | None:
 _MAX_LINES = 2_000
 _VIEWS = ("overlaid", "first", "second")
 _HELP = (
-    ("up down", "last, next step or event"),
+    ("up down", "previous, next step or event"),
     ("o", "where there are two screens: overlaid (- and +), the first, the second"),
     ("tab", "steps, divergences, what the test said"),
     ("c", "open the cassette at this moment"),

@@ -80,7 +80,7 @@ class LiveTail(Closing):
             raise UsageError("the provider is not known", hint="add --provider NAME, or a base URL")
         if not live.provider and not known_providers().at(recorded):
             raise UsageError(
-                f"the recording asked {recorded}, which is no known provider",
+                f"the recording asked {recorded}, which is not a known provider",
                 hint="if your key may go there, name it by --provider",
             )
         with ExitStack() as stack:

@@ -190,7 +190,7 @@ def _place(cassette: Cassette, provider: str) -> tuple[str, ModelList]:
     if not usual:
         asked = ", ".join(sorted({upstream for upstream, _ in lists if upstream}))
         raise UnknownModelsError(
-            f"{asked or 'what was asked'} is no known provider: name it by --provider"
+            f"{asked or 'what was asked'} is not a known provider: name it by --provider"
         )
     return usual.most_common(1)[0][0]
 
@@ -202,7 +202,7 @@ def _check(base: str) -> None:
     if not host or base.partition("://")[0].lower() not in schemes:
         names = ", ".join(known_providers().providers)
         raise UsageError(
-            f"--provider: {base!r} is no provider",
+            f"--provider: {base!r} is not a provider",
             hint=f"one of {names}, or a base URL with https (http on this machine only)",
         )
 

@@ -157,7 +157,7 @@ def _read(folder: str, user_folder: str, name: str, env: Mapping[str, str]) -> t
     similar = _similar(name, known)
     meant = f"did you mean {' or '.join(similar)}? " if similar else ""
     raise NotFoundError(
-        f"no {folder[:-1]} of the name {name!r}",
+        f"no {folder[:-1]} is named {name!r}",
         hint=f"{meant}built in: {', '.join(_names(folder))}; your own go to {own.parent}",
     )
 

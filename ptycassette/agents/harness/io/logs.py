@@ -186,7 +186,7 @@ def _document(path: Path) -> Any:
         return foreign_json(data)
     except (msgspec.DecodeError, ValueError, RecursionError) as wrong:
         raise UnreadableError(
-            f"the session log is no JSON: {wrong}", where=str(path), hint=_HINT
+            f"the session log is not JSON: {wrong}", where=str(path), hint=_HINT
         ) from wrong
 
 
@@ -219,7 +219,7 @@ def _json_lines(path: Path) -> Iterator[Any]:
             if number == len(lines):
                 continue
             broken = broken or UnreadableError(
-                f"the session log is no JSON: {wrong}", where=f"{path}:{number}", hint=_HINT
+                f"the session log is not JSON: {wrong}", where=f"{path}:{number}", hint=_HINT
             )
             row = msgspec.Raw(text)
         else:

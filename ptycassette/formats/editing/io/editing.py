@@ -97,7 +97,10 @@ def edit_cassettes(
         CassetteError: one cannot be read, or the new one cannot be written.
     """
     if target.resolve() in {path.resolve() for path in paths}:
-        raise UsageError("an edit leaves its cassette as it is", hint="write to another --output")
+        raise UsageError(
+            "the output is the cassette itself, and an edit never changes that",
+            hint="write to another --output",
+        )
     with ExitStack() as stack:
         cassettes = [stack.enter_context(open_cassette(path, check="full")) for path in paths]
         takes = [

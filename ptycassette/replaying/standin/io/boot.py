@@ -223,7 +223,7 @@ def open_plain(path: str) -> int:
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise OSError("no regular file")
+        raise OSError("not a regular file")
     return fd
 
 

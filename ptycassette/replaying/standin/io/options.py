@@ -159,7 +159,9 @@ def parse_settings(args: Sequence[str], *, report: str = "") -> StandinArguments
         else:
             values.update(_converted(option, value))
     if not words or words[0] == "--":
-        raise UsageError("which cassette?", hint="write: ptycassette stand-in CASSETTE [-- ARGV]")
+        raise UsageError(
+            "CASSETTE is missing", hint="write: ptycassette stand-in CASSETTE [-- ARGV]"
+        )
     cassette, *rest = words
     if rest and rest[0] != "--":
         ours = rest[0].partition("=")[0] in _BY_NAME

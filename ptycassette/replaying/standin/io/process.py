@@ -529,7 +529,7 @@ def read_reports(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
             report = json.loads(read_plain(file, max_bytes=MAX_REPORT_BYTES))
             kind = report["report"]
         except (ValueError, TypeError, KeyError, RecursionError) as exc:
-            raise RecordError("no report of a stand-in", where=str(file)) from exc
+            raise RecordError("not a report of a stand-in", where=str(file)) from exc
         if kind != "ptycassette-stand-in":
             raise RecordError("a report, but not of a stand-in", where=str(file))
         yield report

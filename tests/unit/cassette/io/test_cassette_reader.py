@@ -166,7 +166,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], type[Exception], str]] = {
     "a link to a cassette": (
         _moved(Path.symlink_to), errors.UnsafeFileError, "links are not followed"),
     "too many entries": (_crowded, errors.LimitError, "256 entries"),
-    **{f"{kind} for {name}": (_in_place_of(name, make), errors.UnsafeFileError, "no regular|a link")
+    **{f"{kind} for {name}": (_in_place_of(name, make), errors.UnsafeFileError, "regular|a link")
        for kind, make in ODD.items() for name in NAMES},
     **{f"without {name}": (_in_place_of(name, _nothing), errors.MissingFileError, name)
        for name in NAMES},

@@ -236,7 +236,7 @@ REFUSED: list[tuple[str, type[Exception], str, list[Any]]] = [
      [range(1, 1), range(2, 1), _key(2, 1, b"x")]),
     ("kept and not used", ValueError, "seq 1 was reserved",
      [range(1, 0), msgspec.structs.replace(FINAL, seq=2), CLEAN, manifest_of()]),
-    *(("no JSON", errors.RecordError, ".", [_note(1, payload=payload)]) for payload in (
+    *(("not JSON", errors.RecordError, ".", [_note(1, payload=payload)]) for payload in (
         float("nan"), 2**63, "\ud800", {1: 2}, [float("inf")], {"a": {"\udfff": 1}})),
     ("a cycle", errors.LimitError, "deeper", [_note(1, payload=CYCLE)]),
     ("a cycle in a document", errors.LimitError, "deeper",

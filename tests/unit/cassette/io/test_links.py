@@ -158,7 +158,7 @@ def test_what_is_no_file_is_refused_behind_a_link_too(
         os.mkfifo(target)
     (place / "output.raw").unlink()
     (place / "output.raw").symlink_to(tmp_path if kind == "folder" else target)
-    with pytest.raises(UnsafeFileError, match="no regular file"):
+    with pytest.raises(UnsafeFileError, match="not a regular file"):
         open_cassette(place, follow_links=True)
 
 

@@ -319,7 +319,7 @@ def test_recovering_a_missing_journal_is_not_found(tmp_path: Path) -> None:
 
 def test_a_directory_is_no_journal(tmp_path: Path) -> None:
     """Reading it is the declared error."""
-    with pytest.raises(JournalError, match="no regular file"):
+    with pytest.raises(JournalError, match="not a regular file"):
         JournalSource(tmp_path)
 
 

@@ -44,8 +44,8 @@ def test_no_timeout_is_for_ever() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "which cassette"),
-        (["--", "x"], "which cassette"),
+        ([], "CASSETTE is missing"),
+        (["--", "x"], "CASSETTE is missing"),
         (["--metch", "exact", "c"], "no such option: --metch"),
         (["--match"], "--match needs a value"),
         (["c", "claude"], "unexpected argument 'claude'.*\n.*own behind --"),

@@ -104,7 +104,7 @@ def test_what_is_there_stays_unless_told(tmp_path: Path) -> None:
         yield b"new"
         target.write_bytes(b"theirs")
 
-    with pytest.raises(ExistsError, match="is there already"):
+    with pytest.raises(ExistsError, match="exists already"):
         write_whole(target, parts(), overwrite=False)
     with pytest.raises(ExistsError, match="--overwrite"):
         write_whole(target, [b"new"], overwrite=False)
