@@ -48,6 +48,11 @@ __all__ = [
     "RowChange",
     "SealReport",
     "StreamCounts",
+    "TapeBody",
+    "TapeChunk",
+    "TapeEntryReport",
+    "TapeLine",
+    "TapeReport",
     "VerifiedCassette",
     "VerifyReport",
 ]
