@@ -4,7 +4,7 @@ Two C files are compiled where there is a compiler; without one, Python does the
 loop of the recorder is a plain shared library (``ptycassette/recording/io/relay.c``), and what
 starts programs is an executable (``ptycassette/system/pty/launch.c``). Both need no headers of
 Python, and fit every version of it. The tables are what Python reads in our TOML files, see
-``ptycassette/_tables.py``. The page is what ``ptycassette man`` prints; installed in
+``ptycassette/model/toml_text.py``. The page is what ``ptycassette man`` prints; installed in
 ``share/man`` of an environment, ``man ptycassette`` finds it by the PATH (manpath(1)).
 """
 

@@ -28,7 +28,6 @@ import msgspec
 from benchmarks import safety_inputs
 from benchmarks.processor_time import Stopwatch
 from ptycassette.cassette._lines import LineReader
-from ptycassette.cassette._manifest import decode_manifest
 from ptycassette.cassette.layout import (
     FRAME_CODEC,
     INPUT_CODEC,
@@ -36,6 +35,7 @@ from ptycassette.cassette.layout import (
     SERVICE_EVENT_CODEC,
     RecordCodec,
 )
+from ptycassette.cassette.manifest import decode_manifest
 from ptycassette.errors import CassetteError, InvalidCassetteError, JournalError
 from ptycassette.formats.export.text import TextStream
 from ptycassette.model.screen import Size

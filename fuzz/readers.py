@@ -58,7 +58,6 @@ from ptycassette.formats.importing.session import BadImportError
 from ptycassette.model.records import NOT_JSON
 from ptycassette.pytest_plugin.traces.page import write_index
 from ptycassette.recording.io.finalising import recover
-from ptycassette.recording.io.git_head import git_commit
 from ptycassette.replaying.io.library import STARTS_FILE, Library, StartCounts
 from ptycassette.replaying.io.shims import CONFIG_NAME, read_shim_config
 from ptycassette.replaying.standin.io.process import read_reports
@@ -69,6 +68,7 @@ from ptycassette.seal.io.key_files import read_signer, read_trust
 from ptycassette.seal.io.sealing import judged_seal
 from ptycassette.seal.trust import Trust
 from ptycassette.system.files.project_file import find_project
+from ptycassette.system.git_questions import git_commit
 from ptycassette.tape._frames import MessageFollower, NotFollowedError
 from ptycassette.tape._heads import (
     answer_follower,
@@ -894,7 +894,7 @@ def _git(path: Path) -> None:
     for name, data in (("HEAD", head), ("packed-refs", refs), ("commondir", common)):
         if data:
             (git / name).write_bytes(data)
-    with patch("ptycassette.recording.io.git_head._asked", lambda _: None):
+    with patch("ptycassette.system.git_questions._asked", lambda _: None):
         found = git_commit(path.parent)
     assert found is None or len(found) in {40, 64}
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from ptycassette.agents.inprocess.using_tape import use_tape
     from ptycassette.agents.rerun.io.driving import rerun_cassette
     from ptycassette.cassette.io.reader import Cassette, open_cassette
-    from ptycassette.cassette.timeline.match import Matching
-    from ptycassette.cassette.timeline.match_text import semantic_match
+    from ptycassette.cassette.timeline.match import Matching, semantic_match
     from ptycassette.errors import CassetteError
     from ptycassette.model.screen import Screen, Size
     from ptycassette.operations import (
@@ -50,8 +49,7 @@ _MODULES = {
     "agents.inprocess.using_tape": "use_tape",
     "agents.rerun.io.driving": "rerun_cassette",
     "cassette.io.reader": "Cassette open_cassette",
-    "cassette.timeline.match": "Matching",
-    "cassette.timeline.match_text": "semantic_match",
+    "cassette.timeline.match": "Matching semantic_match",
     "errors": "CassetteError",
     "model.screen": "Screen Size",
     "operations": (

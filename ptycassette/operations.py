@@ -16,7 +16,6 @@ from ptycassette.errors import UsageError
 
 if TYPE_CHECKING:
     from ptycassette.agents.blame.report import BlameReport
-    from ptycassette.agents.fork.io.live import ForkOptions
     from ptycassette.agents.fork.report import ForkReport
     from ptycassette.cassette.io.verdict import Verdict
     from ptycassette.model.records import ScrubReport
@@ -237,8 +236,12 @@ def fork_cassette(
         CassetteError: as ``ptycassette fork`` reports it.
     """
     from ptycassette.agents.fork.io.forking import fork
+    from ptycassette.agents.fork.io.live import ForkOptions
+    from ptycassette.agents.fork.places import Change, ForkPlace
 
-    chosen = _fork_options(trusted, at=at, change=change, **options)
+    chosen = ForkOptions(
+        trusted=trusted, at=ForkPlace.parse(at), change=Change.parse(change), **options
+    )
     with open_cassette(path, check="manifest") as parent:  # the gate checks the rest
         return fork(parent, Path(target), chosen)
 
@@ -278,33 +281,13 @@ def blame_cassette(
     from ptycassette.agents.blame.oracle import Oracle
     from ptycassette.agents.fork.places import ForkPlace
 
-    more: dict[str, Any] = {}
     if interventions is not None:
-        more["interventions"] = tuple(interventions)
-    for name in ("neutral", "runs", "random", "jobs", "oracle_s", "kept"):
-        if name in options:
-            more[name] = options.pop(name)
-    options.setdefault("tail", "held")
+        options["interventions"] = tuple(interventions)
     chosen = BlameOptions(
         oracle=Oracle.parse(oracle),
+        trusted=trusted,
         budget=budget,
-        at=tuple(map(ForkPlace.parse, at)),
-        fork=_fork_options(trusted, **options),
-        **more,
+        steps=tuple(map(ForkPlace.parse, at)),
+        **{"tail": "held", **options},
     )
     return blame(Path(path), chosen)
-
-
-def _fork_options(
-    trusted: bool,  # noqa: FBT001
-    *,
-    at: str = "exchange:1",
-    change: str = "none",
-    **options: Any,
-) -> ForkOptions:
-    from ptycassette.agents.fork.io.live import ForkOptions
-    from ptycassette.agents.fork.places import Change, ForkPlace
-
-    return ForkOptions(
-        trusted=trusted, at=ForkPlace.parse(at), change=Change.parse(change), **options
-    )

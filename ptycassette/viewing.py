@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from ptycassette.replaying.paint import Cell, cells_of_row
     from ptycassette.replaying.standin.io.process import read_reports
     from ptycassette.replaying.standin.reported import ReportedDivergence, reported_divergences
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
     from ptycassette.terminal.emulator import PyteEmulator, default_emulator
     from ptycassette.terminal.render import render_ansi, render_text
     from ptycassette.terminal.state import load_emulator, save_emulator
@@ -87,7 +87,7 @@ _MODULES = {
     "replaying.paint": "Cell cells_of_row",
     "replaying.standin.io.process": "read_reports",
     "replaying.standin.reported": "ReportedDivergence reported_divergences",
-    "system.files.plain_file": "read_plain",
+    "system.files.whole_file": "read_plain",
     "terminal.emulator": "PyteEmulator default_emulator",
     "terminal.render": "render_ansi render_text",
     "terminal.state": "load_emulator save_emulator",

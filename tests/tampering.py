@@ -11,10 +11,9 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette._manifest import encode_manifest
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.layout import Artifact, with_artifacts
-from ptycassette.cassette.manifest_digest import with_manifest_digest
+from ptycassette.cassette.manifest import encode_manifest, with_manifest_digest
 from ptycassette.model.records import Manifest
 
 _TAPE, _BODIES, _EVENTS = "tape.jsonl", "tape-bodies.bin", "service-events.jsonl"
@@ -27,6 +26,7 @@ class TamperedTape:
         entries: the lines of the tape.
         questions, answers: bodies, by the number of the entry.
         events: the service events.
+        optional: the optional fields of the manifest.
     """
 
     def __init__(self, cassette: Path, copy: Path) -> None:
@@ -34,6 +34,7 @@ class TamperedTape:
         self.path = copy
         with open_cassette(copy) as source:
             self._manifest = source.manifest
+            self.optional = dict(source.manifest.optional or {})
             exchanges = list(source.tape())
             self.entries: list[dict[str, Any]] = [
                 json.loads(line) for line in (copy / _TAPE).read_text().splitlines()
@@ -106,7 +107,7 @@ class TamperedTape:
         return self.path
 
     def _pin(self) -> None:
-        optional = dict(self._manifest.optional or {})
+        optional = dict(self.optional)
         optional["tape"] = {**optional["tape"], "entries": len(self.entries)}
         del optional["manifest_digest"]
         manifest: Manifest = msgspec.structs.replace(self._manifest, optional=optional)

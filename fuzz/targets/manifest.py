@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ptycassette.cassette._manifest import decode_manifest, encode_manifest
 from ptycassette.cassette.layout import read_artifacts
-from ptycassette.cassette.manifest_digest import check_manifest_digest
+from ptycassette.cassette.manifest import check_manifest_digest, decode_manifest, encode_manifest
 from ptycassette.cassette.timeline.match import read_secrets
 from ptycassette.errors import CassetteError
 

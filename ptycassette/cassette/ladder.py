@@ -19,9 +19,8 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette._manifest import decode_manifest
 from ptycassette.cassette.layout import ARTIFACTS_KEY, MANIFEST, Artifact, parse_document
-from ptycassette.cassette.manifest_digest import MANIFEST_DIGEST_KEY, with_manifest_digest
+from ptycassette.cassette.manifest import MANIFEST_DIGEST_KEY, decode_manifest, with_manifest_digest
 from ptycassette.errors import ManifestError, RefusedError
 from ptycassette.model.records import Manifest
 

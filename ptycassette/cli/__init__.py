@@ -77,7 +77,7 @@ def _converted(path: str) -> bool:
     """
     from ptycassette.errors import CassetteError
     from ptycassette.formats.export.git_text import git_lines
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
 
     if path.startswith("-") or (sys.stdout.encoding or "").lower() != "utf-8":
         return False

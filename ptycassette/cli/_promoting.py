@@ -25,8 +25,7 @@ from ptycassette.model.resolved_types import resolved
 from ptycassette.replaying.scenario.evaluation import parse_scenario
 from ptycassette.replaying.scenario.io import evidence_of, run_scenario
 from ptycassette.replaying.scenario.predicate import draft_expectations
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import copy_tree
+from ptycassette.system.files.whole_file import copy_tree, read_plain
 
 REVIEW = "review.json"
 _MOST_BYTES = 64 << 20

@@ -127,7 +127,7 @@ def _session(cassette: Cassette) -> dict[str, Any]:
 def manifest_sha256(cassette: Path) -> str:
     """The digest of the manifest of a cassette, which pins all its files."""
     from ptycassette.cassette.layout import MANIFEST
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
 
     return hashlib.sha256(read_plain(cassette / MANIFEST, max_bytes=_MOST_MANIFEST)).hexdigest()
 

@@ -149,7 +149,7 @@ def chosen_emulator(given: RecArguments) -> EmulatorFactory:
 def _profile(name: str) -> QueryProfile:
     from ptycassette.errors import UsageError
     from ptycassette.model.toml_text import MAX_TOML_BYTES
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
     from ptycassette.terminal.query_profiles import PROFILES, query_profile_of
 
     if name in PROFILES:
@@ -323,7 +323,7 @@ def terms_of(given: LimitArguments) -> Terms:
     """
     from datetime import datetime
 
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
     from ptycassette.tape.consent.terms import ANYWHERE, Approval, Limit, Terms
 
     terms = Terms(
@@ -498,7 +498,7 @@ def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
         return None
     from ptycassette.errors import LimitError, UsageError
     from ptycassette.recording.input_script import parse_script
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
 
     if script.endswith(".tape"):
         raise UsageError(
@@ -837,7 +837,7 @@ def _masked_lines(recorder: Recorder) -> Iterator[str]:
         if b'"masked":true' not in (recorder.target / "input.jsonl").read_bytes():
             return
     from ptycassette.cassette.io.reader import open_cassette
-    from ptycassette.cassette.timeline.match_entries import read_entries
+    from ptycassette.cassette.timeline.match import read_entries
 
     with open_cassette(recorder.target, check="manifest", allow_unscrubbed=True) as cassette:
         numbers = [entry.number for entry in read_entries(cassette.inputs()) if entry.masked]

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ptycassette.agents.blame.io.blaming import BlameOptions
     from ptycassette.agents.blame.report import BlameReport, Count, Judged, JudgedStep
     from ptycassette.agents.blame.steps import Intervention
-    from ptycassette.agents.fork.io.live import ForkOptions
     from ptycassette.cassette.io.reader import Cassette
     from ptycassette.formats.export.page.recording import Item
     from ptycassette.formats.export.page.runs import RunPart
@@ -221,11 +220,17 @@ def _options(given: dict[str, Any], jobs: int) -> BlameOptions:
     if kept is not None:
         kept.mkdir(parents=True, exist_ok=True)
     defaults = {"runs": given["runs"]} if given["runs"] else {}
-    return BlameOptions(
+    if given["script"] and given["tail"] != "scripted":
+        raise click.UsageError("--script goes with --tail scripted only")
+    return run_options(
+        BlameOptions,
+        given,
         oracle=Oracle.parse(given["oracle"]),
         budget=given["budget"],
-        fork=_fork(given),
-        at=tuple(map(ForkPlace.parse, given["places"])),
+        tail=given["tail"],
+        script=given["script"] and given["script"].resolve(),
+        live=live_terms_of(given),
+        steps=tuple(map(ForkPlace.parse, given["places"])),
         interventions=tuple(one for one in _ORDER if one in (given["interventions"] or _ORDER)),
         neutral=given["neutral"],
         random=bool(given["runs"]),
@@ -233,21 +238,6 @@ def _options(given: dict[str, Any], jobs: int) -> BlameOptions:
         oracle_s=given["oracle_timeout"],
         kept=kept and kept.resolve(),
         **defaults,
-    )
-
-
-def _fork(given: dict[str, Any]) -> ForkOptions:
-    """The options of each fork, without the place and the change."""
-    from ptycassette.agents.fork.io.live import ForkOptions
-
-    if given["script"] and given["tail"] != "scripted":
-        raise click.UsageError("--script goes with --tail scripted only")
-    return run_options(
-        ForkOptions,
-        given,
-        tail=given["tail"],
-        script=given["script"] and given["script"].resolve(),
-        live=live_terms_of(given),
     )
 
 

@@ -35,8 +35,7 @@ from ptycassette.replaying.scenario.io import (
     load_scenario,
 )
 from ptycassette.replaying.scenario.predicate import draft_scenario, repin_scenario
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import check_replaceable, write_whole
+from ptycassette.system.files.whole_file import check_replaceable, read_plain, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -65,7 +65,7 @@ def command(
     from contextlib import ExitStack
 
     from ptycassette.agents.inprocess.drifting import drift, semantic_drift
-    from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD
+    from ptycassette.cassette.timeline.match import DEFAULT_THRESHOLD
 
     if threshold is not None and not semantic:
         raise click.UsageError("--threshold goes with --semantic")

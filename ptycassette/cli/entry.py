@@ -325,7 +325,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_unwinding(args: list[str]) -> int:
-    from ptycassette.system.unwinding import unwound
+    from ptycassette.system.ownership import unwound
 
     return unwound(lambda: _run(args))
 

@@ -108,7 +108,7 @@ def _say_where(url: str, openai_url: str, *, as_json: bool) -> None:
 
 def _wait_for_the_end() -> None:
     """Return at SIGINT or SIGTERM."""
-    from ptycassette.system.unwinding import StopSignals
+    from ptycassette.system.ownership import StopSignals
 
     with StopSignals() as signals:
         signals.wait()

@@ -235,7 +235,7 @@ def _steps(path: Path | None) -> tuple[ScriptStep, ...] | None:
         return None
     from ptycassette.errors import UsageError
     from ptycassette.recording.input_script import parse_script
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
 
     text = read_plain(path, max_bytes=_MOST_SCRIPT).decode("utf-8", "replace")
     steps = parse_script(text, name=str(path))

@@ -142,7 +142,7 @@ def _watch(
     """Refresh the snapshot until SIGINT or SIGTERM; the second of them does not wait."""
     from ptycassette.agents.harness.io.probe_watch import call_every, refresh_snapshot
     from ptycassette.system.clock import MonotonicClock
-    from ptycassette.system.unwinding import StopSignals
+    from ptycassette.system.ownership import StopSignals
 
     def once() -> None:
         result = refresh_snapshot(

@@ -24,6 +24,6 @@ def command(file: Path) -> None:
     Example: ptycassette textconv hello.cassette/frames.jsonl
     """
     from ptycassette.formats.export.git_text import git_lines
-    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.system.files.whole_file import read_plain
 
     write_lines(git_lines(read_plain(file, max_bytes=MOST_BYTES)))

@@ -53,7 +53,7 @@ class VolatileToken(msgspec.Struct, frozen=True, array_like=True):
 class MaskedDigest(msgspec.Struct, frozen=True, array_like=True):
     """The digest of a masked value of a question, with the type and the name of its token.
 
-    8 hexadecimal digits, see ``ptycassette.cassette.secret_digests.digest_of``. A value that could
+    8 hexadecimal digits, see ``ptycassette.cassette.timeline.match.digest_of``. A value that could
     be guessed has no digest.
     """
 
@@ -131,3 +131,9 @@ class TapeEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     close_code: int | None = None
     end_seq: int | None = None
     end_us: int | None = None
+
+
+TAPE_OPTION = "tape"
+"""The option in the head of a journal that says that model traffic was recorded: an object with
+``key``, the cassette's key in hexadecimal, ``secrets``, what only the proxy and the program
+knew, ``address``, where the proxy was, and ``described``, what the manifest says besides."""

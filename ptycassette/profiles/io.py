@@ -17,9 +17,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ptycassette._tables import made_table
 from ptycassette.errors import CassetteError
-from ptycassette.model.toml_text import parse_toml
+from ptycassette.model.toml_text import made_table, parse_toml
 
 if TYPE_CHECKING:  # rec loads this module before it starts the program
     from ptycassette.profiles.profile import KnownCli, Profile, VersionQuery
@@ -153,7 +152,7 @@ def _holding(name: str, env: Mapping[str, str] | None) -> Iterator[KnownCli]:
 
 def _data(path: Path) -> bytes:
     from ptycassette.model.toml_text import MAX_TOML_BYTES  # noqa: PLC0415 - see above
-    from ptycassette.system.files.plain_file import read_plain  # noqa: PLC0415 - see above
+    from ptycassette.system.files.whole_file import read_plain  # noqa: PLC0415 - see above
 
     return read_plain(path, max_bytes=MAX_TOML_BYTES)
 

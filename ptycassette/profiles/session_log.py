@@ -28,8 +28,12 @@ from uuid import UUID
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model.file_patterns import FilePatterns, TooManyPatternsError, file_pattern
-from ptycassette.model.re2_engine import PatternError
+from ptycassette.model.re2_engine import (
+    FilePatterns,
+    PatternError,
+    TooManyPatternsError,
+    file_pattern,
+)
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.screen import Screen
 from ptycassette.model.toml_text import read_toml, suggest

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Generator, Iterator
@@ -341,9 +342,14 @@ def _modes_of(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Apply ``--ptycassette-mode``."""
-    with _modes_of(item):
-        return (yield)
+    """Apply ``--ptycassette-mode``; remove made-up keys that a fixture has restored."""
+    try:
+        with _modes_of(item):
+            return (yield)
+    finally:
+        tapes: Any = sys.modules.get("ptycassette.agents.inprocess.active")
+        if tapes is not None:
+            tapes.MADE_UP_KEYS.forget()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

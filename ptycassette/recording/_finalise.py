@@ -73,8 +73,11 @@ def typed_digests(
         typed: input at prompts for secrets. No other line that contains it gets a digest, because
             people choose such secrets.
     """
-    from ptycassette.cassette.timeline.match import input_digests, masked_digests  # noqa: PLC0415
-    from ptycassette.cassette.timeline.match_entries import iter_entries  # noqa: PLC0415
+    from ptycassette.cassette.timeline.match import (  # noqa: PLC0415
+        input_digests,
+        iter_entries,
+        masked_digests,
+    )
 
     pairs = zip(iter_entries(raw), iter_entries(shown()), strict=False)
     found = input_digests(cassette_id, pairs, apart_from=[secret.text for secret in typed])

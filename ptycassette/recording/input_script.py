@@ -183,7 +183,7 @@ def _wrong(problem: ValueError, name: str, line: int) -> UsageError:
 
 def _check_patterns(steps: list[ScriptStep], name: str) -> None:
     # Imported here, because few scripts have one, and every import delays rec.
-    from ptycassette.model.file_patterns import FilePatterns  # noqa: PLC0415
+    from ptycassette.model.re2_engine import FilePatterns  # noqa: PLC0415
 
     patterns = FilePatterns()
     for step in steps:

@@ -21,7 +21,7 @@ from ptycassette.cassette.timeline.match import (
     word_digests,
 )
 from ptycassette.errors import RunFailedError
-from ptycassette.model.answers import LATENCY_US, AnswerReader
+from ptycassette.keys.reader import LATENCY_US, AnswerReader
 from ptycassette.model.ports import (
     BodySink,
     CassetteSink,
@@ -67,8 +67,14 @@ from ptycassette.model.records import (
     storable_text,
 )
 from ptycassette.model.resolved_types import resolved
-from ptycassette.model.tape import Chunk, MaskedDigest, TapeAnswer, TapeEntry, VolatileToken
-from ptycassette.recording.tape_option import TAPE_OPTION
+from ptycassette.model.tape import (
+    TAPE_OPTION,
+    Chunk,
+    MaskedDigest,
+    TapeAnswer,
+    TapeEntry,
+    VolatileToken,
+)
 from ptycassette.scrub.placeholders import whole_json
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.policies import FramePolicy

@@ -16,8 +16,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.cassette.timeline.match_entries import read_entries
-from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer, semantic_match
+from ptycassette.cassette.timeline.match import (
+    DEFAULT_THRESHOLD,
+    Scorer,
+    read_entries,
+    semantic_match,
+)
 from ptycassette.errors import DivergenceError
 from ptycassette.model.records import (
     Event,

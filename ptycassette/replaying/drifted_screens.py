@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ptycassette.cassette.timeline.match_entries import read_entries
+from ptycassette.cassette.timeline.match import read_entries
 from ptycassette.model.records import InputRecord, painted_bytes
 from ptycassette.model.screen import Screen, Size
 from ptycassette.replaying.divergence import Drift, DriftChange, Side

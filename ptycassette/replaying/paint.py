@@ -21,8 +21,8 @@ from functools import lru_cache
 import msgspec
 
 from ptycassette.model.screen import DEFAULT_STYLE, Cursor, Screen, Size, Style, StyleRun
-from ptycassette.terminal.cells import split_cells
 from ptycassette.terminal.sgr import attribute_parameters, color_parameters
+from ptycassette.terminal.widths import split_cells
 
 # A row of a ``Screen`` as cells, safe to send to a terminal.
 

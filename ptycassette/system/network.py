@@ -25,8 +25,8 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import PreflightError
-from ptycassette.system.closing import Closing
 from ptycassette.system.interpreter import python_command
+from ptycassette.system.ownership import Closing
 
 NETWORK_VARIABLE = "PTYCASSETTE_DISABLE_NETWORK"
 _FALSE = {"", "0", "false", "no", "off"}

@@ -26,10 +26,8 @@ from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from ptycassette.system.clock import monotonic_s
-from ptycassette.system.closing import Closing
 from ptycassette.system.interpreter import python_command
-from ptycassette.system.ownership import Owner
-from ptycassette.system.unwinding import unwound
+from ptycassette.system.ownership import Closing, Owner, unwound
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

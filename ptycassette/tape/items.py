@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ptycassette._tables import package_table
 from ptycassette.model.records import Noted, TapeMoment, Traffic, decoded_json
 from ptycassette.model.tape import ExchangeOutcome
+from ptycassette.model.toml_text import package_table
 from ptycassette.tape.unpacking import PIECE_BYTES, Unpacker, unpacker_for
 
 # The readers of provider APIs are loaded by the first entry: most recordings have no tape.

@@ -13,19 +13,21 @@ from __future__ import annotations
 
 import base64
 import hmac
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
-from ptycassette._tables import package_text
 from ptycassette.errors import UsageError
+from ptycassette.model.toml_text import package_text
 from ptycassette.profiles.session_log import StrictTable, read_checked
 
 if TYPE_CHECKING:
     import h11
+
+    from ptycassette.model.tape import TapeEntry
 
 
 _PORTS = {"http": 80, "https": 443}
@@ -218,12 +220,14 @@ class Providers(StrictTable, frozen=True, kw_only=True):
 
     Attributes:
         keys: headers for keys, and the variables in which users have these keys.
+        key_variables: all variables for keys, with the ends of the names of hosts that take them.
         proxy: the variables that programs read for an HTTP proxy.
     """
 
     version: int
     providers: dict[str, Provider]
     keys: dict[str, tuple[str, ...]]
+    key_variables: dict[str, tuple[str, ...]]
     proxy: _ProxyVariables
 
     @classmethod
@@ -250,6 +254,18 @@ class Providers(StrictTable, frozen=True, kw_only=True):
         beginnings = {start: one for one in self.providers.values() for start in one.models}
         return beginnings[max(filter(model.startswith, beginnings), key=len)]
 
+    def keys_at(self, host: str) -> list[tuple[str, ...]]:
+        """The variables with the keys that a host takes; each tuple has alternatives."""
+        taken = (
+            name
+            for name, ends in self.key_variables.items()
+            if any(host == end or host.endswith(f".{end}") for end in ends)
+        )
+        groups = (
+            next((one for one in self.keys.values() if name in one), (name,)) for name in taken
+        )
+        return list(dict.fromkeys(groups))
+
     def base_url_variables(self, url: str) -> dict[str, str]:
         """The usual variables of all providers, set to one base URL without a version."""
         return {
@@ -263,6 +279,47 @@ class Providers(StrictTable, frozen=True, kw_only=True):
 def known_providers() -> Providers:
     """The providers of ``providers.toml``."""
     return Providers.parse(package_text(__package__, "providers.toml"))
+
+
+MADE_UP_KEY = "made-up-by-ptycassette-for-the-replay"
+"""The key of a replay: SDKs send nothing without one."""
+_OF_OPENAI = (
+    *("/audio", "/batches", "/chat/completions", "/completions", "/embeddings", "/images"),
+    *("/models", "/moderations", "/responses"),
+)
+
+
+def key_header(target: str) -> str:
+    """The header for the key of an API; empty if the API is unknown.
+
+    Args:
+        target: path and query of a request (``/v1/messages``).
+    """
+    path = target.partition("?")[0]
+    _, below, rest = path.rpartition("/models/")
+    if below and ":" in rest and "/" not in rest:
+        return "x-goog-api-key"
+    if "/messages/" in f"{path}/":
+        return "x-api-key"
+    return "authorization" if any(f"{one}/" in f"{path}/" for one in _OF_OPENAI) else ""
+
+
+def key_variables(entries: Iterable[TapeEntry]) -> list[tuple[str, ...]]:
+    """The variables in which SDKs look for the keys of recorded requests.
+
+    An unknown host takes the key of its API. A program may choose its provider by the keys that it
+    has, so there are no variables of other providers. Each tuple has alternatives.
+    """
+    known = known_providers()
+    groups: dict[tuple[str, ...], None] = {}
+    for upstream, target in dict.fromkeys((one.upstream, one.target) for one in entries):
+        found = known.keys_at(host_and_port(upstream)[0])
+        if not found and "/openai/deployments/" in target:
+            found = [("AZURE_OPENAI_API_KEY",)]
+        if not found and (header := key_header(target)):
+            found = [known.keys[header]]
+        groups |= dict.fromkeys(found)
+    return list(groups)
 
 
 # The interface through which the proxy asks whether a question may leave the machine.

@@ -11,15 +11,14 @@ written, and the next character wraps ("wrap pending").
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from ptycassette.keys.names import Keyboard
 from ptycassette.model.screen import Size
-from ptycassette.terminal._charsets import Charset
-from ptycassette.terminal.grid import BLANK, Buffer, Pen, Pens, Row, Saved
+from ptycassette.terminal.grid import BLANK, Buffer, Charset, Pen, Pens, Row, Saved
 from ptycassette.terminal.widths import NO_JOIN, PLAIN, WidthMode
 
 if TYPE_CHECKING:
@@ -739,3 +738,31 @@ class Movement(Core):
         buf.x, buf.y = saved.x, max(saved.line - len(buf.history), 0)
         self.pen, self.charset_map = saved.pen or self.pens.default, saved.charset
         self._restrict()
+
+
+# Whose turn it is, the user's or the program's, as the program's signals report it.
+#
+# There are two conventions: OSC 7501 (``state=working``, ``idle``, ``done``, ``clear``; Codex and
+# others) and the prompt marks of OSC 133 and OSC 633 (``C``: a command runs; ``D``, ``A``, ``B``:
+# it is done, a prompt is shown). For a program that uses neither, the turn stays ``unknown``.
+
+
+Turn = Literal["unknown", "idle", "working"]
+
+_WORKING = frozenset({"working", "busy", "running"})
+
+
+def turn_after(signals: Iterable[Signal]) -> Turn | None:
+    """The side whose turn it is after ``signals``; None if none of them is about turns."""
+    turn: Turn | None = None
+    for signal in signals:
+        match signal.name:
+            case "turn":
+                turn = "working" if signal.data.get("state") in _WORKING else "idle"
+            case "prompt":
+                turn = "working" if signal.data.get("mark") == "C" else "idle"
+            case "reset":
+                turn = "unknown"
+            case _:
+                pass
+    return turn

@@ -19,14 +19,205 @@ from ptycassette.errors import UsageError
 from ptycassette.model.ports import EmulatorFactory
 from ptycassette.model.records import EmulatorId
 from ptycassette.model.screen import Cursor, Screen, Size
-from ptycassette.terminal._editing import Editing
-from ptycassette.terminal.core import DECTCEM, DEFAULT_SCROLLBACK, Painting, Signal, bounded
-from ptycassette.terminal.grid import BLANK, MAX_SEQUENCE, values
+from ptycassette.terminal.core import DECTCEM, DEFAULT_SCROLLBACK, Core, Painting, Signal, bounded
+from ptycassette.terminal.grid import BLANK, MAX_SEQUENCE, Uniform, values
 from ptycassette.terminal.query_profiles import XTERM, QueryProfile, Strings, mode_name
 from ptycassette.terminal.widths import NO_JOIN, PLAIN, WidthModeName, width_mode
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+
+# Editing functions: erase, insert, delete and scroll cells, rows and columns.
+#
+# Erased cells take only the background colour of the pen (BCE). Method names are pyte's where pyte
+# has the function. Semantics: xterm.js.
+
+
+class Editing(Core):
+    """The part of the terminal that edits."""
+
+    def erase_in_display(self, how: int = 0, *_: object, private: bool = False) -> None:
+        """ED and, if ``private``, DECSED: erase below (0), above (1), all (2), the history (3)."""
+        self._restrict(self.columns)
+        buf, erase = self.buf, self.pen.erase
+        if self.watched and how < 3:
+            first, last = (buf.y, self.lines - 1) if how == 0 else (0, buf.y)
+            self.losing(*((0, self.lines - 1) if how == 2 else (first, last)))
+        match how:
+            case 0:
+                self._erase_cells(buf.x, self.columns, clear_wrap=buf.x == 0, private=private)
+                whole = range(buf.y + 1, self.lines)
+            case 1:
+                self._erase_cells(0, buf.x + 1, clear_wrap=True, private=private)
+                if buf.x + 1 >= self.columns:
+                    self._end_wrap_after()
+                whole = range(buf.y)
+            case 2:
+                whole = range(self.lines)
+            case 3:
+                buf.history.clear()
+                return
+            case _:
+                return
+        blank = buf.blank(erase)
+        for y in whole:
+            row = buf.rows[y]
+            row.fill(blank, unprotected_only=private)
+            row.wrapped = False
+
+    def _end_wrap_after(self) -> None:
+        """Mark the row after the cursor's as not continuing it any more.
+
+        As xterm.js does, we count that row from the top of the history instead of the
+        screen. The difference can be seen after a resize.
+        """
+        at = self.buf.y + 1
+        history = self.buf.history
+        if at < len(history):
+            history[at].wrapped = False
+        elif at - len(history) < self.lines:
+            self.buf.rows[at - len(history)].wrapped = False
+
+    def erase_in_line(self, how: int = 0, *_: object, private: bool = False) -> None:
+        """EL and, if ``private``, DECSEL: erase to the right (0), to the left (1), the row (2)."""
+        buf = self.buf
+        if self.watched:
+            self.losing(buf.y, buf.y)
+        if how == 0 and not private and not self.origin:
+            # The usual case. Without DECOM the cursor is never outside.
+            x, erase = buf.x, self.pen.erase
+            row = buf.rows[buf.y]
+            chars = row.chars
+            left = len(chars) - x
+            if left != self.columns - x or row.origins is not None or (left and chars[x] == ""):
+                row.replace(x, self.columns, erase)
+            elif not x:
+                row.share(buf.blank(erase))
+            elif row.own:
+                chars[x:] = [BLANK] * left
+                row.styles[x:] = [erase] * left
+                row.view = None
+            else:
+                row.replace(x, self.columns, erase)
+            if x == 0:
+                row.wrapped = False
+            return
+        row = buf.rows[buf.y]
+        plain = not private and not self.origin and row.origins is None
+        if how == 2 and plain and len(row.chars) == self.columns:
+            row.share(buf.blank(self.pen.erase))
+            row.wrapped = False
+            return
+        self._restrict(self.columns)
+        match how:
+            case 0:
+                self._erase_cells(buf.x, self.columns, clear_wrap=buf.x == 0, private=private)
+            case 1:
+                self._erase_cells(0, buf.x + 1, clear_wrap=False, private=private)
+            case 2:
+                self._erase_cells(0, self.columns, clear_wrap=True, private=private)
+            case _:
+                return
+
+    def _erase_cells(self, start: int, end: int, *, clear_wrap: bool, private: bool) -> None:
+        row = self.row
+        row.replace(start, end, self.pen.erase, unprotected_only=private)
+        if clear_wrap:
+            row.wrapped = False
+
+    def erase_characters(self, count: int | None = None) -> None:
+        """ECH: erase ``count`` cells from the cursor on (ECMA-48 8.3.38)."""
+        self._restrict()
+        buf = self.buf
+        if self.watched:
+            self.losing(buf.y, buf.y)
+        self.row.replace(buf.x, buf.x + min(count or 1, self.columns), self.pen.erase)
+
+    def insert_characters(self, count: int | None = None) -> None:
+        """ICH: insert ``count`` blank cells at the cursor (ECMA-48 8.3.64)."""
+        self._restrict()
+        if self.watched:
+            self.losing(self.buf.y, self.buf.y)
+        self.row.insert(self.buf.x, count or 1, self.pen.erase)
+
+    def delete_characters(self, count: int | None = None) -> None:
+        """DCH: delete ``count`` cells; those to the right move left (ECMA-48 8.3.26)."""
+        self._restrict()
+        if self.watched:
+            self.losing(self.buf.y, self.buf.y)
+        self.row.delete(self.buf.x, count or 1, self.pen.erase)
+
+    def _inside_margins(self) -> bool:
+        return self.buf.top <= self.buf.y <= self.buf.bottom
+
+    def insert_lines(self, count: int | None = None) -> None:
+        """IL: between the margins, insert ``count`` rows and move to the first column."""
+        self._restrict()
+        if self._inside_margins():
+            if self.watched:
+                self.losing(self.buf.y, self.buf.bottom)
+            self.buf.insert_rows(self.buf.y, count or 1, self.pen.erase)
+            self.buf.x = 0
+
+    def delete_lines(self, count: int | None = None) -> None:
+        """DL: between the margins, delete ``count`` rows and move to the first column."""
+        self._restrict()
+        if self._inside_margins():
+            if self.watched:
+                self.losing(self.buf.y, self.buf.bottom)
+            self.buf.delete_rows(self.buf.y, count or 1, self.pen.erase)
+            self.buf.x = 0
+
+    def scroll_up(self, count: int | None = None) -> None:
+        """SU: scroll up by ``count`` rows. The rows that leave do not enter the history."""
+        if self.watched:
+            self.losing(self.buf.top, self.buf.bottom)
+        self.buf.delete_rows(self.buf.top, count or 1, self.pen.erase)
+
+    def scroll_down(self, count: int | None = None) -> None:
+        """SD: scroll down by ``count`` rows. The new rows have no background colour."""
+        if self.watched:
+            self.losing(self.buf.top, self.buf.bottom)
+        self.buf.insert_rows(self.buf.top, count or 1, self.pens.default.style)
+
+    def _shift_columns(self, col: int, count: int, *, insert: bool) -> None:
+        buf = self.buf
+        if not self._inside_margins():
+            return
+        if self.watched:
+            self.losing(buf.top, buf.bottom)
+        for y in range(buf.top, buf.bottom + 1):
+            row = buf.rows[y]
+            (row.insert if insert else row.delete)(col % self.columns, count, self.pen.erase)
+            row.wrapped = False
+
+    def scroll_left(self, count: int | None = None) -> None:
+        """SL: scroll left by ``count`` columns (ECMA-48 8.3.121)."""
+        self._shift_columns(0, count or 1, insert=False)
+
+    def scroll_right(self, count: int | None = None) -> None:
+        """SR: scroll right by ``count`` columns (ECMA-48 8.3.135)."""
+        self._shift_columns(0, count or 1, insert=True)
+
+    def insert_columns(self, count: int | None = None) -> None:
+        """DECIC: insert ``count`` blank columns at the cursor, between the margins."""
+        self._shift_columns(self.buf.x, count or 1, insert=True)
+
+    def delete_columns(self, count: int | None = None) -> None:
+        """DECDC: delete ``count`` columns at the cursor, between the margins."""
+        self._shift_columns(self.buf.x, count or 1, insert=False)
+
+    def alignment_display(self) -> None:
+        """DECALN: fill the screen with E. As in xterm.js, the margins stay."""
+        if self.watched:
+            self.losing(0, self.lines - 1)
+        self._move_to(0, 0)
+        cells = Uniform(self.columns, "E", self.pen.style)
+        for row in self.buf.rows[self.buf.y :]:
+            row.fill(cells)
+            row.wrapped = False
+        self._move_to(0, 0)
 
 
 # The grammar of control functions, as regular expressions and states.
@@ -37,15 +228,20 @@ if TYPE_CHECKING:
 # repeated possessively: Python 3.11.2 continues after the part of one that fails.)
 SPLIT: Final = re.compile(
     r"([\x00-\x1f\x7f-\x9f]"
-    r"(?:(?<=\x1b)(?:"
-    r"\[(?:[0-9;:]*+(?:m(?:\x1b\[[0-9;:]*+m)*|[ -/]*+[@-~])|[<-?][0-9;:]*+[ -/]*+[@-~])"
-    r"|[ -/]*+[0-OQ-WYZ\\`-~]"
-    r"|\][^\x00-\x1f\x7f-\x9f]*+(?:\x07|\x1b\\)"
-    r"|P[<-?]?[0-9;:]*+[ -/]*+[@-~][^\x00-\x1f\x7f-\x9f]*+\x1b\\"
-    r"|[X^_][ -~]*+\x1b\\"
+    r"(?:(?:(?<=\x1b)\[|(?<=\x9b))(?:"
+    r"[0-9;:]*+(?:m(?:\x1b\[[0-9;:]*+m)*|[ -/]*+[@-~])|[<-?][0-9;:]*+[ -/]*+[@-~]"
+    r"|[<-?]?[0-9;:]{0,20}+[ -/]{0,4}+[^\x00-\x9f]"
+    r"|[\x00-\x17\x19\x1c-?\x7f]*+(?:[@-~\x18\x1a]|(?=\x1b)))"
+    r"|(?<=\x1b)(?:"
+    r"[ -/]*+[0-OQ-WYZ\\`-~\xa0-\U0010ffff]"
+    r"|\][^\x00-\x1f\x7f-\x9f]*+(?:\x07|\x1b\\|[\x18\x1a])"
+    r"|P[<-?]?[0-9;:]*+[ -/]*+[@-~][^\x00-\x1f\x7f-\x9f]*+(?:\x1b\\|[\x18\x1a])"
+    r"|[X^_][ -~]*+(?:\x1b\\|[\x18\x1a\xa0-\U0010ffff])"
+    r"|P?[ -?]*+[\x18\x1a]"
     r")|(?<=\r)\n)?)"
 )
-"""Used with ``split``: text and control functions take turns."""
+"""Used with ``split``: text and control functions take turns. What is malformed, or was aborted by
+CAN, SUB or ESC, is a control function, too."""
 
 STRIKE: Final = "\udc08"
 """BS between characters of which one is struck over the other. No decoded text has it."""
@@ -57,6 +253,11 @@ manual pages. ``Terminal.draw_struck`` paints a run of such text in one go."""
 
 CONTROL: Final = re.compile(r"([<-?]?)([0-9;:]*)([ -/]*)([@-~])")
 """A control sequence without its introducer: prefix, parameters, intermediates, final."""
+
+_STRINGS: Final = frozenset({"\x1b]", "\x1bP", "\x1bX", "\x1b^", "\x1b_"})
+
+WITHIN: Final = re.compile("[\x00-\x1f\x7f]")
+"""A control character within a control sequence. It comes first; but DEL is ignored."""
 
 CONTROL_SO_FAR: Final = re.compile(r"[<-?]?[0-9;:]*[ -/]*")
 """A control sequence that may still become a valid one."""
@@ -276,6 +477,15 @@ def resolve(
     return method, arguments
 
 
+def _in_turn(actions: list[Action]) -> None:
+    for method, arguments in actions:
+        method(*arguments)
+
+
+_MALFORMED: Final[Action] = (_in_turn, ([],))
+"""Nothing happens. A combining character behind it still joins the one before it."""
+
+
 # The parser's state machine, which takes any input, one character at a time.
 
 
@@ -295,6 +505,7 @@ class Machine:
     def __init__(self, screen: Terminal) -> None:
         self.screen = screen
         self._actions: dict[str, Action] = {}
+        self._void: set[str] = set()
         self._state = GROUND
         self._kept = ""
         self._body: list[str] = []
@@ -303,34 +514,61 @@ class Machine:
         self._dcs_body = False
 
     def _learn(self, control: str) -> Action:
-        """The action of a complete control function; short ones are cached."""
-        screen = self.screen
-        introducer = control[:2]
+        """The action of a complete control function; those that come again are cached."""
+        function = f"\x1b[{control[1:]}" if control[0] == "\x9b" else control
+        introducer = function[:2]
         action: Action
-        if introducer == "\x1b[":
-            match = CONTROL.fullmatch(control, 2)
-            if match is None:
-                return screen.apply_sgr, (control,)
-            action = resolve(screen, *match.groups())
-            if action[0] == screen.apply_sgr:
-                return action
-        elif introducer == "\x1b]":
-            return screen.operating_system_command, (
-                control[2:].rstrip("\x07").removesuffix("\x1b\\"),
-            )
-        elif introducer == "\x1bP":
-            return self._device_control, (control[2:-2],)
-        elif introducer in {"\x1bX", "\x1b^", "\x1b_"}:
-            return screen.application_command, (control[1], control[2:-2])
-        elif control[0] == "\x1b":
-            action = screen.escape, (control[1:-1], control[-1])
+        if function[-1] > "\x9f":
+            action = _MALFORMED
+        elif introducer == "\x1b[":
+            action = self._control_function(function[2:])
+        elif function[-1] in "\x18\x1a":
+            action = self.screen.ignore, ()  # alone, or it aborts the rest
+        elif introducer in _STRINGS:
+            return self._string_function(function)
+        elif function[0] == "\x1b":
+            action = self.screen.escape, (function[1:-1], function[-1])
         else:
-            name = C0_FUNCTIONS.get(control) or C1_FUNCTIONS.get(control, "ignore")
-            action = getattr(screen, name), ()
-        if len(self._actions) >= _ACTION_LIMIT:
-            self._actions.clear()
-        self._actions[control] = action
+            name = C0_FUNCTIONS.get(function) or C1_FUNCTIONS.get(function, "ignore")
+            action = getattr(self.screen, name), ()
+        if len(control) <= MAX_SEQUENCE and not (
+            action[0] == self.screen.apply_sgr and function == control
+        ):
+            self._cache(control, action)
         return action
+
+    def _cache(self, control: str, action: Action) -> None:
+        if len(self._actions) + len(self._void) >= _ACTION_LIMIT:
+            self._actions.clear()
+            self._void.clear()
+        if action is _MALFORMED:
+            self._void.add(control)
+        else:
+            self._actions[control] = action
+
+    def _control_function(self, sequence: str) -> Action:
+        """The action of a control sequence, or of several SGR, without the first introducer."""
+        match = CONTROL.fullmatch(sequence)
+        if match is not None:
+            return resolve(self.screen, *match.groups())
+        if "\x1b" in sequence:
+            return self.screen.apply_sgr, (f"\x1b[{sequence}",)
+        found = [char for char in WITHIN.findall(sequence) if char != "\x7f"]
+        actions = [self._actions.get(char) or self._learn(char) for char in found]
+        kept = WITHIN.sub("", sequence)
+        match = CONTROL.fullmatch(kept) if len(kept) <= MAX_SEQUENCE + 1 else None
+        if match is not None:
+            actions.append(resolve(self.screen, *match.groups()))
+        return (_in_turn, (actions,)) if actions else _MALFORMED
+
+    def _string_function(self, function: str) -> Action:
+        """The action of a string function with its introducer and its end."""
+        if function[1] == "]":
+            body = function[2:].rstrip("\x07").removesuffix("\x1b\\")
+            return self.screen.operating_system_command, (body,)
+        if function[1] == "P":
+            return self._device_control, (function[2:-2],)
+        return self.screen.application_command, (function[1], function[2:-2])
 
     def _machine(
         self, text: str, at: int, stop: int, began: int | None, *, whole: bool
@@ -673,9 +911,11 @@ class Parser(Machine):
                 if control in STARTERS:
                     self._painted = ""
                     return stop - at - len(control) - sum(map(len, rest))
-                if control in "\x7f\x9c":
+                if control in "\x7f\x9c" or control in self._void:
                     continue
                 action = self._learn(control)
+                if action is _MALFORMED:
+                    continue
             function, arguments = action
             function(*arguments)
             screen.kind = NO_JOIN

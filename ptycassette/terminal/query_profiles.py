@@ -29,9 +29,8 @@ import msgspec
 from ptycassette.keys.names import Keyboard
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.toml_text import parse_toml
-from ptycassette.terminal._charsets import CHARSETS
 from ptycassette.terminal.core import DECAWM, DECTCEM, Core, Movement, Signal
-from ptycassette.terminal.grid import Buffer, Saved
+from ptycassette.terminal.grid import CHARSETS, Buffer, Saved
 
 Color = tuple[int, int, int]
 

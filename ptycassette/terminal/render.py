@@ -11,9 +11,8 @@ from itertools import groupby
 from typing import Final
 
 from ptycassette.model.screen import Screen, Style
-from ptycassette.terminal.cells import row_cells
 from ptycassette.terminal.sgr import sgr_of
-from ptycassette.terminal.widths import WidthModeName
+from ptycassette.terminal.widths import WidthModeName, row_cells
 
 _UNSAFE: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"

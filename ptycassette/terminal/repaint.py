@@ -16,10 +16,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ptycassette.model.screen import DEFAULT_STYLE, Style
-from ptycassette.terminal._charsets import CHARSETS, Charset
 from ptycassette.terminal.core import DECAWM, DECTCEM
 from ptycassette.terminal.emulator import PyteEmulator, Terminal
-from ptycassette.terminal.grid import BLANK, Buffer, Row, is_protected
+from ptycassette.terminal.grid import BLANK, CHARSETS, Buffer, Charset, Row, is_protected
 from ptycassette.terminal.sgr import sgr_of
 
 RESET: Final = b"\x1bc\x1b]0;\x1b\\"

@@ -21,10 +21,19 @@ import msgspec
 from ptycassette.model.records import NOT_JSON
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.screen import Size, Style
-from ptycassette.terminal._charsets import CHARSETS, Charset
 from ptycassette.terminal.core import MAX_CLUSTER, MAX_SIZE, MIN_COLUMNS
 from ptycassette.terminal.emulator import ParserState, PyteEmulator, Terminal
-from ptycassette.terminal.grid import Buffer, Pen, Pens, Row, Saved, is_protected, public_style
+from ptycassette.terminal.grid import (
+    CHARSETS,
+    Buffer,
+    Charset,
+    Pen,
+    Pens,
+    Row,
+    Saved,
+    is_protected,
+    public_style,
+)
 from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.widths import WidthModeName
 

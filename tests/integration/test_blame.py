@@ -14,7 +14,7 @@ pytest.importorskip("aiohttp")
 from ptycassette.agents.blame.io.blaming import BlameOptions, blame, validate
 from ptycassette.agents.blame.oracle import Oracle
 from ptycassette.agents.blame.report import SESSIONS, BlameReport
-from ptycassette.agents.fork.io.live import ForkOptions, LiveTerms
+from ptycassette.agents.fork.io.live import LiveTerms
 from ptycassette.agents.fork.places import ForkPlace
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
@@ -65,10 +65,9 @@ def blamed(
     }
     options = BlameOptions(
         oracle=Oracle.parse(oracle),
-        at=tuple(map(ForkPlace.parse, at.split())),
+        steps=tuple(map(ForkPlace.parse, at.split())),
         interventions=interventions or ("neutral",),
-        fork=ForkOptions(**{"tail": "held", **chosen, **(fork or {})}),
-        **{"budget": 20, **more},
+        **{"tail": "held", **chosen, **(fork or {}), "budget": 20, **more},
     )
     return blame(PARENT, options)
 
@@ -215,7 +214,11 @@ def test_a_real_cli_is_blamed(
     drive = drive_of(tape)
     found = cli_as_recorded(tape)
     path = f"{Path(found).parent}:{os.environ['PATH']}"
-    fork_options = ForkOptions(
+    options = BlameOptions(
+        oracle=Oracle.parse(oracle),
+        budget=30,
+        interventions=("neutral",),
+        steps=tuple(map(ForkPlace.parse, places)),
         tail="held",
         trusted=True,
         mode=drive.mode,
@@ -224,13 +227,6 @@ def test_a_real_cli_is_blamed(
         root=HOMES,
         environment={"PATH": path, "TZ": "UTC", "LANG": "C.UTF-8"},
         patience_s=60,
-    )
-    options = BlameOptions(
-        oracle=Oracle.parse(oracle),
-        budget=30,
-        interventions=("neutral",),
-        at=tuple(map(ForkPlace.parse, places)),
-        fork=fork_options,
         jobs=2,
     )
     with pytest.MonkeyPatch.context() as patch:

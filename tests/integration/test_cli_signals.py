@@ -45,7 +45,7 @@ def test_a_command_that_is_ended_removes_its_folders(number: int, tmp_path: Path
 
 _SIGNALLED = """
 import os, pathlib, signal, sys, tempfile, time
-from ptycassette.system.unwinding import unwound
+from ptycassette.system.ownership import unwound
 
 name = sys.argv[1]
 real = getattr(os, name)
@@ -87,7 +87,7 @@ _AT_EACH_CHANGE = """
 import os, pathlib, shutil, signal, sys
 from ptycassette.model.records import ExitStatus
 from ptycassette.model.records import Finished, Output
-from ptycassette.system.unwinding import unwound
+from ptycassette.system.ownership import unwound
 from ptycassette.testing import write_cassette
 
 number, place = int(sys.argv[1]), pathlib.Path(sys.argv[2])

@@ -17,7 +17,7 @@ import pytest
 
 from ptycassette import Session
 from ptycassette.cli import main
-from ptycassette.system.pty.core_dumps import NoCoreDumps
+from ptycassette.system.pty.process import NoCoreDumps
 
 PATTERN = Path("/proc/sys/kernel/core_pattern")
 LONG_S = 120

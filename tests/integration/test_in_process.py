@@ -65,6 +65,7 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.system.network_block import NetworkBlockedError
+from ptycassette.tape.routing import known_providers
 from ptycassette.viewing import with_turns
 from tests import snippets
 from tests.commands import COMMAND, ptycassette
@@ -1352,6 +1353,191 @@ def test_a_mock_of_respx_that_replay_does_not_ask_is_named(tmp_path: Path) -> No
     assert "a mock of respx is active, and is not asked" in failed.value.__notes__[0]
 
 
+def test_generators_that_run_in_turns_keep_their_own_tapes(
+    tmp_path: Path, provider: Provider
+) -> None:
+    """Also if the one that began first ends first; values and errors come to the right one."""
+
+    def generators(mode: str, url: str) -> list[Any]:
+        made = []
+        for name in "ab":
+
+            @use_tape(tmp_path / f"{name}.cassette", mode=mode)
+            def steps(name: str = name) -> Any:
+                sent = yield ask(url, f"{name}1")
+                try:
+                    yield ask(url, f"{name}{sent}")
+                except ValueError as exc:
+                    yield ask(url, f"{name}{exc}")
+                return name
+
+            made.append(steps())
+        return made
+
+    for mode, url in (("record", provider.url), ("replay", NOWHERE)):
+        one, other = generators(mode, url)
+        assert [next(one), next(other)] == ["you said a1", "you said b1"]
+        assert [one.send("2"), other.send("3")] == ["you said a2", "you said b3"]
+        assert one.throw(ValueError("4")) == "you said a4"
+        with pytest.raises(StopIteration, match="a"):
+            next(one)
+        assert other.throw(ValueError("5")) == "you said b5"
+        assert list(other) == []
+
+
+@pytest.mark.asyncio
+async def test_asynchronous_generators_that_run_in_turns_keep_their_own_tapes(
+    tmp_path: Path, provider: Provider
+) -> None:
+    """The caller's own calls between steps belong to the innermost block."""
+
+    def generators(mode: str, url: str) -> list[Any]:
+        made = []
+        for name in "ab":
+
+            @use_tape(tmp_path / f"{name}.cassette", mode=mode)
+            async def steps(name: str = name) -> Any:
+                sent = yield await ask_later(url, f"{name}1")
+                try:
+                    yield await ask_later(url, f"{name}{sent}")
+                except ValueError as exc:
+                    yield await ask_later(url, f"{name}{exc}")
+
+            made.append(steps())
+        return made
+
+    for mode, url in (("record", provider.url), ("replay", NOWHERE)):
+        one, other = generators(mode, url)
+        assert [await anext(one), await anext(other)] == ["you said a1", "you said b1"]
+        assert [await one.asend("2"), await other.asend("3")] == ["you said a2", "you said b3"]
+        assert await ask_later(url, "between") == "you said between"
+        assert await one.athrow(ValueError("4")) == "you said a4"
+        assert [item async for item in one] == []
+        assert await other.athrow(ValueError("5")) == "you said b5"
+        assert [item async for item in other] == []
+    with open_cassette(tmp_path / "b.cassette") as cassette:
+        assert len(list(cassette.tape())) == 4
+
+
+def test_blocks_may_end_in_another_order(tmp_path: Path, provider: Provider) -> None:
+    """What is asked then belongs to the one that is still entered."""
+    for mode, url in (("record", provider.url), ("replay", NOWHERE)):
+        first, second = (use_tape(tmp_path / f"{name}.cassette", mode=mode) for name in "ab")
+        first.__enter__()
+        ask(url, "first")
+        second.__enter__()
+        first.__exit__(None, None, None)
+        ask(url, "second")
+        second.__exit__(None, None, None)
+
+
+def test_a_thread_may_have_a_block_of_its_own(tmp_path: Path, provider: Provider) -> None:
+    """Before and after it, the thread belongs to the block that started it."""
+
+    def run(mode: str, url: str) -> None:
+        def inner() -> None:
+            ask(url, "before")
+            with use_tape(tmp_path / "inner.cassette", mode=mode):
+                ask(url, "inner")
+            ask(url, "after")
+
+        with use_tape(tmp_path / "outer.cassette", mode=mode):
+            assert together(inner) == [None]
+
+    run("record", provider.url)
+    run("replay", NOWHERE)
+    for name, count in (("inner", 1), ("outer", 2)):
+        with open_cassette(tmp_path / f"{name}.cassette") as cassette:
+            assert len(list(cassette.tape())) == count
+
+
+@pytest.mark.parametrize("what", ["call", "tool"])
+@pytest.mark.asyncio
+async def test_a_task_that_outlives_its_block_is_not_half_recorded(
+    what: str, tmp_path: Path, provider: Provider
+) -> None:
+    """The error names the call; nothing is published."""
+    begun, done = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def late(handler: BaseHTTPRequestHandler) -> None:
+        loop.call_soon_threadsafe(begun.set)
+        done.wait(60)
+        with suppress(OSError):
+            handler.send_error(500)
+
+    @tape_tool
+    async def tool() -> int:
+        begun.set()
+        await asyncio.to_thread(done.wait, 60)
+        return 1
+
+    provider.answers.append(late)
+    path = tmp_path / "run.cassette"
+    said = "tool tool was under way" if what == "tool" else "POST /v1/.* was under way"
+    with pytest.raises(RefusedError, match=said):
+        with use_tape(path, mode="record"):
+            task = asyncio.create_task(tool() if what == "tool" else ask_later(provider.url, "one"))
+            await begun.wait()
+    done.set()
+    await asyncio.gather(task, return_exceptions=True)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("client", [HTTPX, "aiohttp"])
+@pytest.mark.parametrize("where", ["head", "body"])
+@pytest.mark.asyncio
+async def test_an_answer_that_a_timeout_cut_is_cut_again(
+    where: str, client: str, tmp_path: Path, provider: Provider
+) -> None:
+    """At the same place: in replay the code waits until its timeout cancels it again."""
+    aiohttp, begun, done = pytest.importorskip("aiohttp"), threading.Event(), threading.Event()
+
+    def cut(handler: BaseHTTPRequestHandler) -> None:
+        if where == "body":
+            handler.send_response(200)
+            handler.send_header("content-length", "100")
+            handler.end_headers()
+            handler.wfile.write(b"abc")
+            handler.wfile.flush()
+        begun.set()
+        done.wait(60)
+
+    async def read(url: str, got: list[bytes]) -> None:
+        if client == "aiohttp":
+            async with aiohttp.ClientSession() as session:
+                async with session.post(url, json=question("one")) as response:
+                    async for data in response.content.iter_any():
+                        got += [data]
+        else:
+            async with httpx.AsyncClient(timeout=None) as session:
+                async with session.stream("POST", url, json=question("one")) as response:
+                    async for data in response.aiter_bytes():
+                        got += [data]
+
+    async def run(url: str) -> list[bytes]:
+        """Cancel the reader as a timeout does, when it waits."""
+        got: list[bytes] = []
+        task = asyncio.create_task(read(f"{url}/v1/chat/completions", got))
+        while not begun.is_set() or (where == "body" and not got and not task.done()):  # noqa: ASYNC110 - both sides count
+            await asyncio.sleep(0.001)
+        for _ in range(50):
+            await asyncio.sleep(0.001)
+        assert not task.done()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return got
+
+    provider.answers.append(cut)
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        first = await run(provider.url)
+    done.set()
+    with use_tape(tmp_path / "run.cassette"):
+        again = await run(NOWHERE)
+    assert first == again == ([b"abc"] if where == "body" else [])
+
+
 def test_a_call_after_the_block_is_refused(tmp_path: Path, provider: Provider) -> None:
     """A task that outlives its block would be recorded nowhere, or reach the network."""
     path = recorded(tmp_path / "run.cassette", "one")
@@ -1379,6 +1565,152 @@ def test_a_call_after_the_block_is_refused(tmp_path: Path, provider: Provider) -
     assert "after its block" in str(outlives())
     assert "after its block" in str(outlives(mode="rerecord"))
     assert [body["messages"][0]["content"] for body in provider.bodies] == ["one"]
+
+
+def _pieces(handler: BaseHTTPRequestHandler) -> None:
+    """An answer in two pieces."""
+    handler.send_response(200)
+    handler.send_header("content-type", "text/event-stream")
+    handler.send_header("transfer-encoding", "chunked")
+    handler.end_headers()
+    for data in (b"data: one\n\n", b"data: two\n\n", b""):
+        handler.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+
+
+def _begin_httpx(url: str) -> Callable[[], bytes]:
+    client = httpx.Client()
+    answer = client.send(client.build_request("POST", url, json=question("milk")), stream=True)
+    pieces = answer.iter_raw()
+    next(pieces)
+
+    def rest() -> bytes:
+        try:
+            return b"".join(pieces)
+        finally:
+            answer.close()
+            client.close()
+
+    return rest
+
+
+def _begin_requests(url: str) -> Callable[[], bytes]:
+    requests = pytest.importorskip("requests")
+    answer = requests.post(url, json=question("milk"), stream=True)
+    pieces = answer.iter_content(None)
+    next(pieces)
+
+    def rest() -> bytes:
+        try:
+            return b"".join(pieces)
+        finally:
+            answer.close()
+
+    return rest
+
+
+def _begin_urllib3(url: str) -> Callable[[], bytes]:
+    urllib3 = pytest.importorskip("urllib3")
+    pool = urllib3.PoolManager()
+    answer = pool.request("POST", url, json=question("milk"), preload_content=False)
+    answer.read(4)
+
+    def rest() -> bytes:
+        try:
+            return bytes(answer.read(100))
+        finally:
+            answer.close()
+            pool.clear()
+
+    return rest
+
+
+def _in_a_loop(begin: Callable[[str], Any]) -> Callable[[str], Callable[[], bytes]]:
+    """An asynchronous client, whose loop goes on after the block."""
+
+    def begun(url: str) -> Callable[[], bytes]:
+        runner = asyncio.Runner()
+        later = runner.run(begin(url))
+
+        def rest() -> bytes:
+            with runner:
+                return bytes(runner.run(later()))
+
+        return rest
+
+    return begun
+
+
+async def _begin_async_httpx(url: str) -> Any:
+    client = httpx.AsyncClient()
+    request = client.build_request("POST", url, json=question("milk"))
+    answer = await client.send(request, stream=True)
+    pieces = answer.aiter_raw()
+    await anext(pieces)
+
+    async def rest() -> bytes:
+        try:
+            return b"".join([one async for one in pieces])
+        finally:
+            await answer.aclose()
+            await client.aclose()
+
+    return rest
+
+
+async def _begin_aiohttp(url: str) -> Any:
+    aiohttp = pytest.importorskip("aiohttp")
+    session = aiohttp.ClientSession()
+    answer = await session.post(url, json=question("milk"))
+    await answer.content.readexactly(len(b"data: one\n\n"))
+
+    async def rest() -> bytes:
+        try:
+            return bytes(await answer.content.read())
+        finally:
+            await session.close()
+
+    return rest
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        _begin_httpx,
+        _begin_requests,
+        _begin_urllib3,
+        _in_a_loop(_begin_async_httpx),
+        _in_a_loop(_begin_aiohttp),
+    ],
+    ids=["httpx", "requests", "urllib3", "httpx later", "aiohttp"],
+)
+def test_an_answer_is_not_read_on_after_the_block(
+    tmp_path: Path, provider: Provider, begin: Callable[[str], Callable[[], bytes]]
+) -> None:
+    """The same error in both modes, with the call; the recording has the part that was read."""
+    provider.answers = [_pieces]
+    for mode, url in (("record", provider.url), ("replay", NOWHERE)):
+        with use_tape(tmp_path / "run.cassette", mode=mode):
+            rest = begin(f"{url}/v1/messages")
+        with pytest.raises(SessionClosedError, match="answer to POST /v1/messages was read on"):
+            rest()
+    with open_cassette(tmp_path / "run.cassette") as cassette:
+        [entry] = [one.entry for one in cassette.tape()]
+    assert entry.outcome == "client-gone"
+
+
+def test_a_stream_that_is_left_alone_raises_nothing(tmp_path: Path, provider: Provider) -> None:
+    """It is closed when it is collected, after the block."""
+    provider.answers = [_pieces]
+    for mode, url in (("record", provider.url), ("replay", NOWHERE)):
+        client = httpx.Client()
+        request = client.build_request("POST", f"{url}/v1/messages", json=question("milk"))
+        with use_tape(tmp_path / "run.cassette", mode=mode):
+            answer = client.send(request, stream=True)
+            next(answer.iter_raw())
+        answer.close()
+        client.close()
+        del answer
+        gc.collect()
 
 
 def test_the_network_is_off_in_replay(tmp_path: Path, provider: Provider) -> None:
@@ -1732,7 +2064,11 @@ RETURNED = [
 ]
 
 
-@pytest.mark.parametrize(("value", "declared"), RETURNED, ids=lambda one: repr(one)[:40])
+@pytest.mark.parametrize(
+    ("value", "declared"),
+    RETURNED,
+    ids=lambda one: "set" if isinstance(one, set) else repr(one)[:40],  # a set has no order
+)
 def test_a_served_result_equals_the_one_that_the_tool_returned(
     value: Any, declared: Any, tmp_path: Path
 ) -> None:
@@ -1784,7 +2120,6 @@ def test_a_served_result_may_be_one_of_several_models(tmp_path: Path) -> None:
         ([2**64], None, "result[0] is of type int"),
         ({(1, 2): 3}, dict[tuple[int, int], int], "result is of type dict"),
     ],
-    ids=lambda one: repr(one)[:40].partition(" at ")[0],
 )
 def test_a_result_that_replay_would_change_is_refused_at_once(
     value: Any, declared: Any, said: str, tmp_path: Path
@@ -2299,13 +2634,306 @@ def test_a_demanded_seal_is_demanded(tmp_path: Path, monkeypatch: pytest.MonkeyP
         pass
 
 
+# -- keys ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def keyless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No provider has a key."""
+    for name in known_providers().key_variables:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def keyed(tmp_path: Path, provider: Provider, keyless: None) -> Path:
+    """A cassette that was recorded with a key of OpenAI in the environment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", "k" * 20)
+        with use_tape(tmp_path / "keyed.cassette", mode="record"):
+            keyed_call(provider.url)
+    return tmp_path / "keyed.cassette"
+
+
+def keys_set() -> set[str]:
+    """The variables of providers that are set."""
+    return {name for name in known_providers().key_variables if name in os.environ}
+
+
+def keyed_call(url: str = NOWHERE) -> set[str]:
+    """As an SDK: no request without a key. Returns the variables that are set."""
+    headers = {"authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"}
+    with httpx.Client(headers=headers) as client:
+        client.post(f"{url}/v1/chat/completions", json=question("milk"))
+    return keys_set()
+
+
+def _by_context(path: Path) -> set[str]:
+    with use_tape(path):
+        return keyed_call()
+
+
+def _by_auto(path: Path) -> set[str]:
+    with use_tape(path, mode="auto"):
+        return keyed_call()
+
+
+def _by_decorator(path: Path) -> set[str]:
+    return set(use_tape(path)(keyed_call)())
+
+
+def _by_coroutine(path: Path) -> set[str]:
+    @use_tape(path)
+    async def later() -> set[str]:
+        return await asyncio.to_thread(keyed_call)
+
+    return set(asyncio.run(later()))
+
+
+def _by_async_context(path: Path) -> set[str]:
+    async def later() -> set[str]:
+        async with use_tape(path):
+            return await asyncio.to_thread(keyed_call)
+
+    return asyncio.run(later())
+
+
+def _by_fault(path: Path) -> set[str]:
+    with use_tape(path, fault="rate-limit"):
+        return keyed_call()
+
+
+def _by_fork(path: Path) -> set[str]:
+    with use_tape(path, fork=TapeFork(at="tape:1", change="response=bread")):
+        return keyed_call()
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        _by_context, _by_auto, _by_decorator, _by_coroutine, _by_async_context, _by_fault,
+        _by_fork,
+    ],
+)  # fmt: skip
+def test_a_replay_needs_no_key(keyed: Path, way: Callable[[Path], set[str]]) -> None:
+    """It is made up for the block; the variables are as before then."""
+    for _ in range(2):
+        assert way(keyed) == {"OPENAI_API_KEY"}
+        assert keys_set() == set()
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_made_up_key_is_gone_after_a_failure(keyed: Path, error: type[BaseException]) -> None:
+    """As after each block."""
+    with suppress(error, DivergenceError):
+        with use_tape(keyed):
+            assert keys_set() == {"OPENAI_API_KEY"}
+            raise error
+    assert keys_set() == set()
+
+
+def test_a_key_that_is_set_stays(keyed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable of the user is changed, in the block and after it."""
+    monkeypatch.setenv("OPENAI_API_KEY", "mine")
+    with use_tape(keyed):
+        keyed_call()
+        assert os.environ["OPENAI_API_KEY"] == "mine"
+    assert os.environ["OPENAI_API_KEY"] == "mine"
+
+
+@pytest.mark.parametrize("mode", ["record", "rewrite", "rerecord", "live"])
+def test_only_a_replay_makes_up_a_key(keyed: Path, mode: str) -> None:
+    """A provider never gets one."""
+    seen: list[set[str]] = []
+    with suppress(RefusedError):
+        with use_tape(keyed, mode=mode):
+            seen.append(keys_set())
+    assert seen == [set()]
+
+
+def test_each_key_of_the_recording_is_made_up(
+    tmp_path: Path, keyless: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also for a client that never asks, and for a variable that only this program knows."""
+
+    @tape_tool
+    def tool() -> int:
+        return 1
+
+    names = {*known_providers().key_variables}
+    with monkeypatch.context() as patch:
+        for name in names:
+            patch.setenv(name, "k" * 20)
+        with use_tape(tmp_path / "run.cassette", mode="record"):
+            tool()
+    with use_tape(tmp_path / "run.cassette"):
+        tool()
+        assert keys_set() == names
+    assert keys_set() == set()
+
+
+def test_a_key_with_a_name_of_its_own_is_made_up(
+    tmp_path: Path, provider: Provider, keyless: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A variable that was sent as a key, and no other one that has a name like a key."""
+
+    def call(url: str) -> None:
+        headers = {"authorization": f"Bearer {os.environ['HOUSE_LLM_KEY']}"}
+        httpx.post(f"{url}/v1/chat/completions", json=question("milk"), headers=headers)
+
+    with monkeypatch.context() as patch:
+        patch.setenv("HOUSE_LLM_KEY", "k" * 20)
+        patch.setenv("OTHER_KEY", "o" * 20)
+        with use_tape(tmp_path / "run.cassette", mode="record"):
+            call(provider.url)
+    with use_tape(tmp_path / "run.cassette"):
+        call(NOWHERE)
+        assert "OTHER_KEY" not in os.environ
+    assert "HOUSE_LLM_KEY" not in os.environ
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("/v1/chat/completions", {"OPENAI_API_KEY"}),
+        ("/v1/responses", {"OPENAI_API_KEY"}),
+        ("/v1/embeddings", {"OPENAI_API_KEY"}),
+        ("/v1/messages", {"ANTHROPIC_API_KEY"}),
+        ("/v1/messages/count_tokens?beta=true", {"ANTHROPIC_API_KEY"}),
+        ("/v1beta/models/m:generateContent", {"GEMINI_API_KEY", "GOOGLE_API_KEY"}),
+        ("/openai/deployments/m/chat/completions", {"AZURE_OPENAI_API_KEY"}),
+        ("/weather", set()),
+    ],
+)
+def test_without_a_recorded_key_the_api_decides(
+    tmp_path: Path, provider: Provider, keyless: None, path: str, names: set[str]
+) -> None:
+    """And there is no key of another API: code may choose its provider by the keys there are."""
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        httpx.post(f"{provider.url}{path}", json=question("milk"))
+    with use_tape(tmp_path / "run.cassette"):
+        httpx.post(f"{NOWHERE}{path}", json=question("milk"))
+        assert keys_set() == names
+    assert keys_set() == set()
+
+
+def test_code_chooses_the_provider_that_it_chose(
+    tmp_path: Path, provider: Provider, keyless: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its keys are those of the recording, although the API is that of another provider."""
+    with monkeypatch.context() as patch:
+        patch.setenv("MISTRAL_API_KEY", "k" * 20)
+        with use_tape(tmp_path / "run.cassette", mode="record"):
+            ask(provider.url, "milk")
+    with use_tape(tmp_path / "run.cassette"):
+        ask(NOWHERE, "milk")
+        assert keys_set() == {"MISTRAL_API_KEY"}
+
+
+def test_the_last_of_two_blocks_takes_the_key_back(keyed: Path) -> None:
+    """Blocks of other threads still need it; each order of leaving is the same."""
+    for first, second in ((0, 1), (1, 0)):
+        blocks = [use_tape(keyed, allow_unplayed=True) for _ in range(2)]
+        inside = [threading.Event() for _ in blocks]
+        leave = [threading.Event() for _ in blocks]
+
+        def run(
+            number: int, blocks: Any = blocks, inside: Any = inside, leave: Any = leave
+        ) -> None:
+            with blocks[number]:
+                inside[number].set()
+                leave[number].wait(60)
+                keyed_call()
+
+        with ThreadPoolExecutor(2) as pool:
+            done = []
+            for number in range(2):
+                done.append(pool.submit(run, number))
+                assert inside[number].wait(60)
+            leave[first].set()
+            done[first].result(60)
+            assert keys_set() == {"OPENAI_API_KEY"}
+            leave[second].set()
+            done[second].result(60)
+        assert keys_set() == set()
+
+
+def test_a_made_up_key_that_a_fixture_restores_is_removed(keyed: Path, provider: Provider) -> None:
+    """Pytest's monkeypatch puts back, after the block, what it found in it."""
+    patch = pytest.MonkeyPatch()
+    with use_tape(keyed):
+        patch.setenv("OPENAI_API_KEY", "mine")
+        keyed_call()
+    assert os.environ["OPENAI_API_KEY"] == "mine"
+    patch.undo()
+
+    with use_tape(keyed.with_name("new.cassette"), mode="record"):
+        assert keys_set() == set()
+        ask(provider.url, "milk")
+
+
+def test_a_made_up_key_is_not_sent(keyed: Path, provider: Provider) -> None:
+    """A client that was made in a replay does not ask a provider for a recording."""
+    with use_tape(keyed):
+        client = httpx.Client(headers={"authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"})
+        keyed_call()
+    asked = len(provider.bodies)
+    with pytest.raises(UsageError, match="made-up key"):
+        with use_tape(keyed.with_name("new.cassette"), mode="record"):
+            client.post(f"{provider.url}/v1/chat/completions", json=question("milk"))
+    assert len(provider.bodies) == asked
+    client.close()
+
+
+def test_a_program_of_the_block_has_the_key(keyed: Path) -> None:
+    """It is as its parent."""
+    text = "import os; print(os.environ.get('OPENAI_API_KEY'))"
+    with use_tape(keyed):
+        keyed_call()
+        printed = subprocess.check_output([sys.executable, "-c", text], text=True)
+        assert printed.strip() == os.environ["OPENAI_API_KEY"]
+
+
+def test_a_served_draw_of_the_environment_wins(
+    tmp_path: Path, keyless: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The recorded value of a variable is what the code gets."""
+    with use_tape(tmp_path / "run.cassette", mode="record") as tape:
+        assert tape.draws.environ("OPENAI_API_KEY") is None
+        monkeypatch.setenv("OPENAI_API_KEY", "k" * 20)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with use_tape(tmp_path / "run.cassette") as tape:
+        assert keys_set() == {"OPENAI_API_KEY"}
+        assert tape.draws.environ("OPENAI_API_KEY") is None
+
+
+def test_a_cassette_sets_no_variable_but_keys(keyed: Path) -> None:
+    """A cassette of a stranger may name any variable."""
+    bad = [
+        "PATH_EXTRA",
+        "LD_PRELOAD",
+        "PYTHONSTARTUP",
+        "PTYCASSETTE_X_KEY",
+        "lower_key",
+        "A\n_KEY",
+        5,
+    ]
+    changed = TamperedTape(keyed, keyed.with_name("changed.cassette"))
+    assert changed.optional["in_process"]["keys"] == ["OPENAI_API_KEY"]
+    changed.optional["in_process"]["keys"] = ["OPENAI_API_KEY", "GOOD_KEY", *bad]
+    before = {**os.environ}
+    with use_tape(changed.publish()):
+        keyed_call()
+        assert os.environ.keys() - before.keys() == {"OPENAI_API_KEY", "GOOD_KEY"}
+    assert os.environ == before
+
+
 # -- official SDKs -------------------------------------------------------------------------
 
 SCRIPT = "version = 1\n[[replies]]\ntimes = 0\ntext = 'buy milk and bread'\n"
 
 
 def _openai(openai: Any, url: str) -> list[str]:
-    client = openai.OpenAI(base_url=f"{url}/v1", api_key="k" * 20)
+    client = openai.OpenAI(base_url=f"{url}/v1")
     stream = client.chat.completions.create(**question("milk?"), stream=True)
     chunks = [one.choices[0].delta.content or "" for one in stream if one.choices]
     events = client.responses.create(model="m", input="milk?", stream=True)
@@ -2318,13 +2946,13 @@ def _openai(openai: Any, url: str) -> list[str]:
 
 
 def _anthropic(anthropic: Any, url: str) -> list[str]:
-    client = anthropic.Anthropic(base_url=url, api_key="k" * 20)
+    client = anthropic.Anthropic(base_url=url)
     asked = {**question("milk?"), "max_tokens": 10}
     with client.messages.stream(**asked) as stream:
         text = "".join(stream.text_stream)
 
     async def later() -> list[str]:
-        async with anthropic.AsyncAnthropic(base_url=url, api_key="k" * 20) as other:
+        async with anthropic.AsyncAnthropic(base_url=url) as other:
             async with other.messages.stream(**asked) as stream:
                 pieces = "".join([one async for one in stream.text_stream])
             return [(await other.messages.create(**asked)).content[0].text, pieces]
@@ -2333,7 +2961,7 @@ def _anthropic(anthropic: Any, url: str) -> list[str]:
 
 
 def _genai(genai: Any, url: str) -> list[str]:
-    client = genai.Client(api_key="k" * 20, http_options={"base_url": url})
+    client = genai.Client(http_options={"base_url": url})
     stream = client.models.generate_content_stream(model="m", contents="milk?")
     return [
         client.models.generate_content(model="m", contents="milk?").text,
@@ -2344,12 +2972,12 @@ def _genai(genai: Any, url: str) -> list[str]:
 def _pydantic_ai(pydantic_ai: Any, url: str) -> list[str]:
     models = importlib.import_module("pydantic_ai.models.openai")
     providers = importlib.import_module("pydantic_ai.providers.openai")
-    provider = providers.OpenAIProvider(base_url=f"{url}/v1", api_key="k" * 20)
+    provider = providers.OpenAIProvider(base_url=f"{url}/v1")
     return [pydantic_ai.Agent(models.OpenAIChatModel("m", provider=provider)).run_sync("hi").output]
 
 
 def _langchain(langchain: Any, url: str) -> list[str]:
-    model = langchain.ChatOpenAI(model="m", base_url=f"{url}/v1", api_key="k" * 20)
+    model = langchain.ChatOpenAI(model="m", base_url=f"{url}/v1")
 
     async def later() -> str:
         return "".join([one.content async for one in model.astream("hi")])
@@ -2359,7 +2987,7 @@ def _langchain(langchain: Any, url: str) -> list[str]:
 
 
 def _litellm(litellm: Any, url: str) -> list[str]:
-    asked = {**question("hi"), "api_key": "k" * 20}
+    asked = question("hi")
     openai = {**asked, "model": "openai/m", "api_base": f"{url}/v1"}
     anthropic = {**asked, "model": "anthropic/m", "api_base": url, "max_tokens": 10}
     streamed = litellm.completion(**openai, stream=True)
@@ -2394,7 +3022,9 @@ def test_an_official_sdk_replays_20_of_20(
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # or its import asks for a file
     pytest.importorskip(name.partition(".")[0])
     sdk = importlib.import_module(name) if name == "google.genai" else pytest.importorskip(name)
-    with FakeProviderServer(Script.parse(SCRIPT)) as server:
+    with FakeProviderServer(Script.parse(SCRIPT)) as server, monkeypatch.context() as with_keys:
+        for variable in (one for group in known_providers().keys.values() for one in group[:1]):
+            with_keys.setenv(variable, "k" * 20)
         with use_tape(tmp_path / "run.cassette", mode="record"):
             first = run(sdk, server.url)
     for _ in range(20):
@@ -2419,17 +3049,21 @@ text = "The note says: buy milk."
 
 @pytest.mark.slow
 def test_the_examples_of_the_page_record_and_replay(tmp_path: Path) -> None:
-    """As they are shown; then without a provider; a changed question prints what the page shows."""
+    """Without a provider and a key, too; a changed question prints what the page shows."""
     pytest.importorskip("openai")
     shown = [block for block in snippets.blocks(PAGE) if block.skip]
     for block in shown:
         if block.language == "python" and block.source.startswith("# "):
             name = block.source.partition("\n")[0].removeprefix("# ")
             (tmp_path / name).write_text(block.source)
+    variables = {*known_providers().key_variables}
     environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("PTYCASSETTE")},
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("PTYCASSETTE") and name not in variables
+        },
         "PATH": f"{Path(COMMAND).parent}:{os.environ['PATH']}",
-        "OPENAI_API_KEY": "k" * 20,
         "OPENAI_BASE_URL": f"{NOWHERE}/v1",
         "PTYCASSETTE_STATE_DIR": str(tmp_path / "state"),
     }
@@ -2446,7 +3080,7 @@ def test_the_examples_of_the_page_record_and_replay(tmp_path: Path) -> None:
 
     [record, replay] = next(one for one in shown if one.language == "console").commands()
     with FakeProviderServer(Script.parse(NOTE)) as server:
-        live = {"OPENAI_BASE_URL": server.openai_url}
+        live = {"OPENAI_BASE_URL": server.openai_url, "OPENAI_API_KEY": "k" * 20}
         run(record, **live)
         asked = len(server.requests)
         assert run("python report.py", **live).endswith("record\n")

@@ -24,7 +24,7 @@ from ptycassette import TapeFork, open_cassette, tape_tool, tool_call, use_tape
 from ptycassette.agents.blame.io.blaming import BlameOptions
 from ptycassette.agents.blame.oracle import Oracle
 from ptycassette.agents.faults.provider import PROVIDER_FAULTS
-from ptycassette.agents.fork.io.live import ForkOptions, LiveTerms
+from ptycassette.agents.fork.io.live import LiveTerms
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 from ptycassette.agents.inprocess.calls import ToolError
@@ -618,12 +618,7 @@ def test_a_planted_cause_is_blamed_and_nothing_else(
     options = BlameOptions(
         oracle=Oracle(kind="exit"), budget=60, jobs=4,
         interventions=("neutral", "drop", "sham"),
-        fork=ForkOptions(
-            tail="held",
-            argv=(sys.executable, "code.py", rule),
-            cwd=tmp_path,
-            patience_s=120.0,
-        ),
+        tail="held", argv=(sys.executable, "code.py", rule), cwd=tmp_path, patience_s=120.0,
     )  # fmt: skip
     report = blame_command(tmp_path / "planted.cassette", options)
 

@@ -333,7 +333,7 @@ def test_watching_asks_until_it_is_stopped() -> None:
 
 SIGNALLED = """
 import faulthandler, random, signal
-from ptycassette.system.unwinding import StopSignals
+from ptycassette.system.ownership import StopSignals
 
 faulthandler.dump_traceback_later(60, exit=True)
 for _ in range(5000):

@@ -18,8 +18,8 @@ import pytest
 
 from ptycassette.errors import SpawnError
 from ptycassette.model.screen import Size
-from ptycassette.system.pty import _child as pty_child
 from ptycassette.system.pty import _supervisor as pty_supervisor
+from ptycassette.system.pty import process as pty_child
 from ptycassette.system.pty import process as pty_launch
 from ptycassette.system.pty.process import (
     PURE_PYTHON,

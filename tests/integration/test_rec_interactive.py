@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.cassette.timeline.match_entries import read_entries
+from ptycassette.cassette.timeline.match import read_entries
 from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.system.pty.process import PURE_PYTHON
 from ptycassette.viewing import JournalFollower

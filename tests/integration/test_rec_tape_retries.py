@@ -19,7 +19,7 @@ from ptycassette.cassette.io.reader import open_cassette
 pytest.importorskip("h11")
 
 from ptycassette.tape.consent.terms import Terms, TermsGate
-from ptycassette.tape.io._proxy_messages import ProxyPlan
+from ptycassette.tape.io._proxy_messages import Order
 from ptycassette.tape.io.journal_file import TapeJournalFile
 from ptycassette.tape.io.price_table import load_prices
 from ptycassette.tape.io.proxy import Proxy
@@ -183,7 +183,7 @@ def test_a_recording_answers_in_the_end(tmp_path: Path, provider: Provider) -> N
 def test_a_proxy_that_ends_holds_no_file_of_its_fallback(tmp_path: Path) -> None:
     """The cassette is open as long as the proxy may ask it."""
     path = Path(__file__).parents[2] / "fixtures" / "v1" / "tape"
-    plan = ProxyPlan(
+    order = Order(
         token="", upstreams={"main": "http://127.0.0.1:9"}, retries=Retries(fallback=str(path))
     )
 
@@ -191,7 +191,7 @@ def test_a_proxy_that_ends_holds_no_file_of_its_fallback(tmp_path: Path) -> None
 
     async def before_and_after() -> tuple[list[str], list[str]]:
         with TapeJournalFile(tmp_path / "a.tape", origin_us=0) as journal:
-            proxy = Proxy(plan, sink=journal, gate=gate, report=str)
+            proxy = Proxy(order, sink=journal, gate=gate, report=str)
             await proxy.start()
             before = open_below(path)
             await proxy.close()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.cassette.damage import conflict_line, undone, undone_output
+from ptycassette.cassette.io.repair import conflict_line, undone, undone_output
 from ptycassette.model.records import OutputRecord
 from tests.examples import examples
 

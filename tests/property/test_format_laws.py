@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from ptycassette import open_cassette
 from ptycassette.cassette._lines import LineReader
-from ptycassette.cassette._manifest import decode_manifest, encode_manifest
 from ptycassette.cassette.layout import (
     DOCUMENT_TYPES,
     GIT_ATTRIBUTES,
@@ -26,6 +25,7 @@ from ptycassette.cassette.layout import (
     decode_document,
     encode_document,
 )
+from ptycassette.cassette.manifest import decode_manifest, encode_manifest
 from ptycassette.errors import CassetteError, InvalidCassetteError
 from ptycassette.model.limits import DEFAULT_LIMITS
 from ptycassette.model.records import (

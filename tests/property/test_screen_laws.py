@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.model.screen import Size
-from ptycassette.terminal.cells import row_cells
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.render import render_ansi
 from ptycassette.terminal.state import load_emulator, save_emulator
 from ptycassette.terminal.watched import LazyEmulator
-from ptycassette.terminal.widths import WidthModeName
+from ptycassette.terminal.widths import WidthModeName, row_cells
 from tests.examples import examples
 
 FRAGMENTS = st.sampled_from(
@@ -99,6 +98,32 @@ def test_cutting_the_output_changes_nothing(
     for emulator in (whole, cut):
         emulator.resize(later)
     assert save_emulator(cut) == save_emulator(whole)
+
+
+PARTS = st.sampled_from(
+    [
+        b"\x1b", b"\x1b[", b"\xc2\x9b", b"[", b"1", b";", b"2;3", b"?", b"<", b" ", b"!", b"\x00",
+        b"\n", b"\r", b"\x7f", b"\x07", b"\x18", b"\x1a", b"m", b"H", b"A", b"K", b"q", b"z", b"h",
+        b"P", b"]0;t", b"X", b"^", b"_", b"\\", b"(", b"0", b"7", b"c", b"\xc2\x90", b"\xc2\x9d",
+        "é".encode(), "漢".encode(), "e\u0301".encode(), "\u0301".encode(), b"\xff", b"\x08",
+    ]
+)  # fmt: skip
+"""Of control functions: put together at random, most are malformed or aborted."""
+
+
+@given(st.lists(PARTS, max_size=14).map(b"".join))
+@examples(600)
+def test_malformed_functions_are_parsed_at_once_as_byte_by_byte(data: bytes) -> None:
+    """At once an expression takes them apart, byte by byte a machine."""
+    whole, cut = PyteEmulator(Size(4, 12)), PyteEmulator(Size(4, 12))
+    whole.feed(data)
+    for byte in data:
+        cut.feed(bytes([byte]))
+
+    assert cut.snapshot() == whole.snapshot()
+    assert (cut.answers(), cut.signals()) == (whole.answers(), whole.signals())
+    assert save_emulator(cut) == save_emulator(whole)
+    assert cut.terminal.kind == whole.terminal.kind
 
 
 TEXTS = st.lists(

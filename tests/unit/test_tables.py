@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ptycassette import _tables
+from ptycassette.model import toml_text as _tables
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(

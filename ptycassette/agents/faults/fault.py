@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ptycassette.cassette.timeline.match_entries import Entry, read_entries
+from ptycassette.cassette.timeline.match import Entry, read_entries
 from ptycassette.cassette.timeline.terminal_answers import is_terminal_answer
 from ptycassette.errors import NotFoundError
 from ptycassette.model.records import Event, FrameRecord, InputRecord, OutputRecord

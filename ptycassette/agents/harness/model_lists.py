@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.tape.routing import key_header
+
 _ENDS = (
-    ("/messages", "x-api-key", "limit=1000"),
-    ("/responses", "authorization", ""),
-    ("/chat/completions", "authorization", ""),
+    ("/messages", "limit=1000"),
+    ("/responses", ""),
+    ("/chat/completions", ""),
 )
 _NAMES = ("id", "slug", "name")
 
@@ -46,15 +48,15 @@ def model_list_of(target: str) -> ModelList | None:
         None if it is not a question to a model, or its API has no list.
     """
     path = target.partition("?")[0]
-    for end, key_header, query in _ENDS:
+    for end, query in _ENDS:
         if path.endswith(end):
             return ModelList(
-                path=path.removesuffix(end) + "/models", key_header=key_header, query=query
+                path=path.removesuffix(end) + "/models", key_header=key_header(path), query=query
             )
     before, below, rest = path.rpartition("/models/")
     if below and ":" in rest and "/" not in rest:
         return ModelList(
-            path=before + "/models", key_header="x-goog-api-key", query="pageSize=1000"
+            path=before + "/models", key_header=key_header(path), query="pageSize=1000"
         )
     return None
 

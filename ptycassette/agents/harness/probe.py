@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from ptycassette.keys.quantities import parse_time
-from ptycassette.model.file_patterns import file_pattern
+from ptycassette.model.re2_engine import file_pattern
 from ptycassette.model.records import DiscoveryRecord, QuotaRecord
 from ptycassette.model.screen import Screen
 from ptycassette.profiles.profile import Stroke

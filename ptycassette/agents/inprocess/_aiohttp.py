@@ -16,9 +16,12 @@ import inspect
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from ptycassette.agents.inprocess.active import Patch, below, client_tape, unknown_client
 from ptycassette.agents.inprocess.calls import (
+    CANCELLED,
     MISS_HEADERS,
     MISS_STATUS,
     AnswerBody,
@@ -26,6 +29,7 @@ from ptycassette.agents.inprocess.calls import (
     CallLog,
     broken_answer,
     failure_of,
+    is_held,
     miss_body,
     served_headers,
 )
@@ -40,6 +44,8 @@ _MIDDLEWARES = "middlewares"
 _READS = ("read", "readany", "readchunk", "readexactly", "readline", "readuntil")
 _HELD_S = 60.0
 """How long an answer that the recorded client did not wait for is held back."""
+_HOLD = b""
+"""In place of a piece: the recorded client was cancelled here, so the answer is held back."""
 
 
 def patches_of(module: ModuleType) -> Iterator[Patch]:
@@ -56,10 +62,15 @@ def patches_of(module: ModuleType) -> Iterator[Patch]:
 
         def refuse(original: Callable[..., Any]) -> Callable[..., Any]:
             async def refused(self: Any, *args: Any, **more: Any) -> Any:
-                uses_proxy = (
-                    self.trust_env or more.get("proxy") or getattr(self, "_default_proxy", None)
-                )
-                if client_tape() is None or uses_proxy:
+                tape = client_tape()
+                proxies = [more.get("proxy"), getattr(self, "_default_proxy", None)]
+                if self.trust_env:
+                    proxies += getproxies().values()
+                if tape is None or any(
+                    tape.is_own_proxy(urlsplit(str(one)).netloc.rpartition("@")[2])
+                    for one in proxies
+                    if one
+                ):
                     return await original(self, *args, **more)
                 raise unknown_client(kind, "aiohttp 3.12")
 
@@ -100,7 +111,7 @@ class _Middleware:
         asked = await _asked(request)
         answer = await asyncio.to_thread(tape.ask, asked) if tape.waits else tape.ask(asked)
         if not isinstance(answer, CallLog):
-            return await self._answered(answer, tape, request)
+            return await self._answered(answer, tape, request, asked)
         number = answer.ask(asked)
         try:
             with below():
@@ -108,13 +119,14 @@ class _Middleware:
         except BaseException as exc:
             answer.end(number, *failure_of(exc))
             raise
-        self._note(answer, number, response, unpacks=request.session.auto_decompress)
+        body = self._note(answer, number, response, unpacks=request.session.auto_decompress)
+        response.content = self._noted(response.content, body, tape.reading(asked))
         return response
 
     # -- recording ------------------------------------------------------------------------
 
-    def _note(self, log: CallLog, number: int, response: Any, *, unpacks: bool) -> None:
-        """Note the head of an answer, and its body while the client reads it."""
+    def _note(self, log: CallLog, number: int, response: Any, *, unpacks: bool) -> AnswerBody:
+        """Note the head of an answer; its body is noted while the client reads it."""
         headers = tuple(
             (name.decode("latin-1").lower(), value.decode("latin-1"))
             for name, value in response.raw_headers
@@ -124,7 +136,6 @@ class _Middleware:
             headers = tuple(pair for pair in headers if pair[0] not in of_the_packed)
         log.begin_answer(number, response.status, response.reason or "", headers)
         body = AnswerBody(log, number, dict(headers).get("content-length", ""))
-        response.content = self._noted(response.content, body)
 
         def noted(original: Callable[[], Any]) -> Callable[[], Any]:
             def closing() -> Any:
@@ -134,10 +145,13 @@ class _Middleware:
             return closing
 
         response.close, response.release = noted(response.close), noted(response.release)
+        return body
 
     # -- replaying ------------------------------------------------------------------------
 
-    async def _answered(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
+    async def _answered(
+        self, answer: Hit | Miss, tape: OpenTape, request: Any, asked: Asked
+    ) -> Any:
         if isinstance(answer, Hit) and not answer.status:
             if answer.entry.outcome == "client-gone":
                 await asyncio.sleep(_HELD_S)  # the recorded client cancelled its task
@@ -165,7 +179,7 @@ class _Middleware:
         response._raw_headers = raw
         response._raw_cookie_headers = tuple(names.getall("set-cookie", ())) or None
         pieces = self._pieces(answer, tape, request)
-        response.content = self._served(pieces, request.loop)
+        response.content = self._served(pieces, request.loop, tape.reading(asked))
         return response
 
     def _pieces(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Iterator[bytes]:
@@ -181,6 +195,8 @@ class _Middleware:
                 raise self._module.SocketTimeoutError("the answer stopped, on purpose")
             if data:
                 yield data
+        if is_held(answer):
+            yield _HOLD
         if answer.entry.outcome != "complete":
             raise self._broken(answer, tape, request, in_body=True)
 
@@ -232,8 +248,8 @@ def _noted_content(module: Any) -> Callable[..., Any]:
     reader = module.StreamReader
 
     class NotedContent:
-        def __init__(self, content: Any, body: AnswerBody) -> None:
-            self._content, self._body = content, body
+        def __init__(self, content: Any, body: AnswerBody, check: Callable[[], None]) -> None:
+            self._content, self._body, self._check = content, body, check
 
         def __getattr__(self, name: str) -> Any:
             found = getattr(self._content, name)
@@ -241,8 +257,12 @@ def _noted_content(module: Any) -> Callable[..., Any]:
 
         def _noting(self, read: Callable[..., Any]) -> Callable[..., Any]:
             async def noting(*args: Any, **more: Any) -> Any:
+                self._check()
                 try:
                     got = await read(*args, **more)
+                except asyncio.CancelledError:
+                    self._body.end("client-gone", CANCELLED)
+                    raise
                 except Exception as exc:
                     self._body.end(*failure_of(exc))
                     raise
@@ -260,6 +280,7 @@ def _noted_content(module: Any) -> Callable[..., Any]:
             return b"".join(blocks)
 
         def read_nowait(self, n: int = -1) -> bytes:
+            self._check()
             data = bytes(self._content.read_nowait(n))
             self._take(data)
             return data
@@ -297,13 +318,17 @@ def _served_content(module: Any) -> Callable[..., Any]:
         _reading_paused = False
 
     class ServedContent(module.StreamReader):  # type: ignore[misc]
-        def __init__(self, pieces: Iterator[bytes], loop: Any) -> None:
+        def __init__(self, pieces: Iterator[bytes], loop: Any, check: Callable[[], None]) -> None:
             super().__init__(Connection(), 2**16, loop=loop)
-            self._pieces = pieces
+            self._pieces, self._check = pieces, check
 
         async def _wait(self, func_name: str) -> None:
             del func_name
+            self._check()
             piece = next(self._pieces, None)
+            if piece == _HOLD:
+                await asyncio.sleep(_HELD_S)
+                piece = next(self._pieces, None)
             if piece is None:
                 self.feed_eof()
                 return

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptycassette.agents.inprocess.active import Patch, below, client_tape
 from ptycassette.agents.inprocess.calls import (
+    CANCELLED,
     MISS_HEADERS,
     MISS_STATUS,
     AnswerBody,
@@ -28,6 +29,7 @@ from ptycassette.agents.inprocess.calls import (
     Headers,
     broken_answer,
     failure_of,
+    is_held,
     miss_body,
     served_headers,
 )
@@ -198,7 +200,7 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
             served = self._tape.ask(asked)
             if not isinstance(served, CallLog):
                 _note_respx(self._tape)
-                return answers.sync(served, self._tape, request)
+                return answers.sync(served, self._tape, request, asked)
             number = served.ask(asked)
             try:
                 with below():
@@ -208,7 +210,7 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 raise
             body = _begun(served, number, response)
             if not answers.was_read(response, body):
-                response.stream = answers.recorded(response.stream, body)
+                response.stream = answers.recorded(response.stream, body, self._tape.reading(asked))
             return response
 
     class AsyncTapeTransport(module.AsyncBaseTransport):  # type: ignore[misc]
@@ -225,7 +227,7 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 served = self._tape.ask(asked)
             if not isinstance(served, CallLog):
                 _note_respx(self._tape)
-                return await answers.asynchronous(served, self._tape, request)
+                return await answers.asynchronous(served, self._tape, request, asked)
             number = served.ask(asked)
             try:
                 with below():
@@ -235,7 +237,9 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 raise
             body = _begun(served, number, response)
             if not answers.was_read(response, body):
-                response.stream = answers.recorded_async(response.stream, body)
+                response.stream = answers.recorded_async(
+                    response.stream, body, self._tape.reading(asked)
+                )
             return response
 
     return TapeTransport, AsyncTapeTransport
@@ -293,14 +297,16 @@ class _Answers:
         sync_stream, async_stream = module.SyncByteStream, module.AsyncByteStream
 
         class RecordedStream(sync_stream):  # type: ignore[misc,valid-type]
-            def __init__(self, stream: Any, body: AnswerBody) -> None:
-                self._stream, self._body = stream, body
+            def __init__(self, stream: Any, body: AnswerBody, check: Callable[[], None]) -> None:
+                self._stream, self._body, self._check = stream, body, check
 
             def __iter__(self) -> Iterator[bytes]:
+                self._check()
                 try:
                     for data in self._stream:
                         self._body.data(data)
                         yield data
+                        self._check()
                 except Exception as exc:
                     self._body.end(*failure_of(exc))
                     raise
@@ -311,16 +317,23 @@ class _Answers:
                 self._body.closed()
 
         class RecordedAsyncStream(async_stream):  # type: ignore[misc,valid-type]
-            def __init__(self, stream: Any, body: AnswerBody) -> None:
-                self._stream, self._body = stream, body
+            def __init__(self, stream: Any, body: AnswerBody, check: Callable[[], None]) -> None:
+                self._stream, self._body, self._check = stream, body, check
 
             async def __aiter__(self) -> AsyncIterator[bytes]:
+                self._check()
                 try:
                     async for data in self._stream:
                         self._body.data(data)
                         yield data
+                        self._check()
+                except GeneratorExit:
+                    raise  # the client reads no further
                 except Exception as exc:
                     self._body.end(*failure_of(exc))
+                    raise
+                except BaseException:
+                    self._body.end("client-gone", CANCELLED)
                     raise
                 self._body.end("complete")
 
@@ -330,23 +343,40 @@ class _Answers:
 
         class ServedStream(sync_stream, async_stream):  # type: ignore[misc,valid-type]
             def __init__(
-                self, hit: Hit, broken: Callable[[], Exception], late: Callable[[float], None]
+                self,
+                hit: Hit,
+                broken: Callable[[], Exception],
+                late: Callable[[float], None],
+                check: Callable[[], None],
             ) -> None:
-                self._hit, self._broken, self._late = hit, broken, late
+                self._hit, self._broken, self._late, self._check = hit, broken, late, check
 
             def __iter__(self) -> Iterator[bytes]:
+                yield from self._pieces()
+                self._end()
+
+            def _pieces(self) -> Iterator[bytes]:
                 delays_s = getattr(self._hit, "delays_s", ())  # of a fault
+                self._check()
                 for number, (_, data) in enumerate(self._hit.pieces):
                     if number < len(delays_s):
                         self._late(delays_s[number])
                     if data:
                         yield data
+                        self._check()
+
+            def _end(self) -> None:
                 if self._hit.entry.outcome != "complete":
                     raise self._broken()
 
             async def __aiter__(self) -> AsyncIterator[bytes]:
-                for data in self:
+                for data in self._pieces():
                     yield data
+                if is_held(self._hit):
+                    import anyio  # httpx needs it anyway  # noqa: PLC0415
+
+                    await anyio.sleep(_HELD_S)
+                self._end()
 
         self.recorded, self.recorded_async = RecordedStream, RecordedAsyncStream
         self._served = ServedStream
@@ -362,21 +392,23 @@ class _Answers:
             body.end("complete")
         return bool(whole)
 
-    def sync(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
+    def sync(self, answer: Hit | Miss, tape: OpenTape, request: Any, asked: Asked) -> Any:
         if isinstance(answer, Hit) and not answer.status:
             raise self._broken(answer, tape, request)
-        return self._response(answer, tape, request)
+        return self._response(answer, tape, request, asked)
 
-    async def asynchronous(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
+    async def asynchronous(
+        self, answer: Hit | Miss, tape: OpenTape, request: Any, asked: Asked
+    ) -> Any:
         if isinstance(answer, Hit) and not answer.status:
             if answer.entry.outcome == "client-gone":
                 import anyio  # httpx needs it anyway  # noqa: PLC0415
 
                 await anyio.sleep(_HELD_S)  # the recorded client cancelled its task
             raise self._broken(answer, tape, request)
-        return self._response(answer, tape, request)
+        return self._response(answer, tape, request, asked)
 
-    def _response(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
+    def _response(self, answer: Hit | Miss, tape: OpenTape, request: Any, asked: Asked) -> Any:
         if isinstance(answer, Miss):
             return self._module.Response(
                 MISS_STATUS, headers=MISS_HEADERS, content=miss_body(answer), request=request
@@ -391,7 +423,9 @@ class _Answers:
         return self._module.Response(
             answer.status,
             headers=served_headers(answer),
-            stream=self._served(answer, lambda: self._broken(answer, tape, request), late),
+            stream=self._served(
+                answer, lambda: self._broken(answer, tape, request), late, tape.reading(asked)
+            ),
             request=request,
         )
 

@@ -94,7 +94,7 @@ def patches_of(module: ModuleType) -> Iterator[Patch]:
             if not isinstance(answer, CallLog):
                 if isinstance(answer, Hit) and not answer.status:
                     raise _broken(kind, answer, tape, (self, url))
-                response = served(answer, tape, pool=self, url=url, method=method, **more)
+                response = served(answer, tape, asked, pool=self, url=url, method=method, **more)
                 response.retries = retries
                 return response
             preload = more.pop("preload_content", True)
@@ -108,7 +108,7 @@ def patches_of(module: ModuleType) -> Iterator[Patch]:
             except BaseException as exc:
                 answer.end(number, *failure_of(exc))
                 raise
-            _note(answer, number, response)
+            _note(answer, number, response, tape.reading(asked))
             if preload:
                 response._body = response.read(decode_content=more.get("decode_content", True))
             return response
@@ -186,7 +186,7 @@ def _text(value: Any) -> str:
 # -- recording ----------------------------------------------------------------------------
 
 
-def _note(log: CallLog, number: int, response: Any) -> None:
+def _note(log: CallLog, number: int, response: Any, check: Callable[[], None]) -> None:
     """Note the head of an answer, and its body while the client reads it."""
     headers = tuple((name.lower(), value) for name, value in response.headers.items())
     log.begin_answer(number, response.status, response.reason or "", headers)
@@ -206,6 +206,7 @@ def _note(log: CallLog, number: int, response: Any) -> None:
 
     def noted(original: Callable[..., bytes]) -> Callable[..., bytes]:
         def noting(*args: Any, **more: Any) -> bytes:
+            check()
             data = original(*args, **more)
             body.data(data)
             return data
@@ -266,18 +267,29 @@ def _served_response(module: Any) -> Callable[..., Any]:
             self._fp.close()
 
     def served(
-        answer: Hit | Miss, tape: OpenTape, *, pool: Any, url: str, method: str, **more: Any
+        answer: Hit | Miss,
+        tape: OpenTape,
+        asked: Asked,
+        *,
+        pool: Any,
+        url: str,
+        method: str,
+        **more: Any,
     ) -> Any:
+        check = tape.reading(asked)
+
         def pieces() -> Iterator[bytes]:
             if isinstance(answer, Miss):
                 yield miss_body(answer)
                 return
             delays_s = getattr(answer, "delays_s", ())  # of a fault
+            check()
             for number, (_, data) in enumerate(answer.pieces):
                 if number < len(delays_s):
                     _check_patience(module, pool, url, delays_s[number], more.get("timeout"))
                 if data:
                     yield data
+                    check()
             if answer.entry.outcome != "complete":
                 raise _broken(module, answer, tape, (pool, url))
 

@@ -9,9 +9,12 @@ block.
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
@@ -24,11 +27,13 @@ from typing import TYPE_CHECKING, Any
 from ptycassette.errors import UsageError
 from ptycassette.system.network import network_disabled
 from ptycassette.system.network_block import blocked_network
+from ptycassette.tape.routing import MADE_UP_KEY, known_providers
 
 if TYPE_CHECKING:
     from ptycassette.agents.inprocess.using_tape import OpenTape
 
-_ACTIVE: ContextVar[OpenTape | None] = ContextVar("ptycassette-tape", default=None)
+_ACTIVE: ContextVar[tuple[OpenTape | None, ...]] = ContextVar("ptycassette-tape", default=())
+"""The tapes of the entered blocks, the innermost last; None hides the ones before it."""
 _BELOW: ContextVar[bool] = ContextVar("ptycassette-below", default=False)
 _CLIENTS = {
     "httpx": "_httpx",
@@ -86,13 +91,14 @@ def current_owner() -> Any:
 
 
 def active_tape() -> OpenTape | None:
-    """The tape of the block in which the caller runs; None outside of any block."""
-    return _ACTIVE.get()
+    """The tape of the innermost block in which the caller runs; None outside of any block."""
+    entered = _ACTIVE.get()
+    return entered[-1] if entered else None
 
 
 def client_tape() -> OpenTape | None:
     """The tape that records or answers the client that is sending now."""
-    tape = _ACTIVE.get()
+    tape = active_tape()
     return None if tape is None or tape.passes or _BELOW.get() else tape
 
 
@@ -121,18 +127,33 @@ def activated(tape: OpenTape | None) -> Iterator[None]:
 
     A thread that outlives its block stays patched, so that its later calls are refused.
     """
-    before = _ACTIVE.get()
     _PATCHES.enter()
-    _ACTIVE.set(tape)
+    _ACTIVE.set((*_ACTIVE.get(), tape))
     try:
         yield
     finally:
-        _ACTIVE.set(before)  # not reset(): a fixture may leave in another context
+        # Not reset(): a fixture may leave in another context, and blocks in another order.
+        entered = list(_ACTIVE.get())
+        for at in reversed(range(len(entered))):
+            if entered[at] is tape:
+                del entered[at]
+                break
+        _ACTIVE.set(tuple(entered))
         _PATCHES.leave()
 
 
+@contextmanager
+def resumed(tape: OpenTape) -> Iterator[None]:
+    """While entered, ``tape`` is the innermost, also if another block was entered meanwhile."""
+    if active_tape() is tape:
+        yield
+        return
+    with activated(tape):
+        yield
+
+
 def _is_offline() -> bool:
-    tape = _ACTIVE.get()
+    tape = active_tape()
     return tape is not None and (tape.is_offline or network_disabled())
 
 
@@ -240,11 +261,93 @@ class _Finder:
 _FINDER = _Finder()
 
 
+# Keys in replay: SDKs make no client without one.
+
+_KEY_HEADERS = {*known_providers().keys, "api-key"}
+MOST_KEYS = 100
+"""How many variables a cassette may name."""
+_KEY_NAME = re.compile(r"(?!PTYCASSETTE_)[A-Z][A-Z0-9_]{0,80}_(?:API_?KEY|KEY|TOKEN)")
+"""The names of other variables that a cassette may name."""
+
+
+def is_key_name(name: str) -> bool:
+    """Whether a variable may hold a key of a provider; a cassette can name no other variable."""
+    return name in known_providers().key_variables or _KEY_NAME.fullmatch(name) is not None
+
+
+def own_environment() -> dict[str, str]:
+    """The environment of this process without made-up keys, which other blocks may have set."""
+    return {name: value for name, value in os.environ.items() if value != MADE_UP_KEY}
+
+
+def names_of_keys(headers: Iterable[tuple[str, str]]) -> list[str]:
+    """The variables with keys of this process: the usual ones, and those that were sent.
+
+    Args:
+        headers: of the requests, with names in lower case.
+    """
+    sent = {value.rpartition(" ")[2] for name, value in headers if name in _KEY_HEADERS}
+    usual = known_providers().key_variables
+    return sorted(
+        name
+        for name, value in own_environment().items()
+        if value and is_key_name(name) and (name in usual or value in sent)
+    )[:MOST_KEYS]
+
+
+def has_made_up_key(headers: Iterable[tuple[str, str]]) -> bool:
+    """Whether a request would send a made-up key to a provider."""
+    return any(name in _KEY_HEADERS and MADE_UP_KEY in value for name, value in headers)
+
+
+class _MadeUpKeys:
+    """The variables that replays have set in the environment of this process.
+
+    Blocks of several threads may need the same one; the last one removes it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users: Counter[str] = Counter()
+        self._known: set[str] = set()
+
+    @contextmanager
+    def set(self, names: Iterable[str]) -> Iterator[None]:
+        """While entered, these variables have a value, if they had none."""
+        with self._lock:
+            self._forget()
+            mine = {name for name in names if self._users[name] or not os.environ.get(name)}
+            for name in mine:
+                self._users[name] += 1
+                self._known.add(name)
+                if not os.environ.get(name):
+                    os.environ[name] = MADE_UP_KEY
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users.subtract(mine)
+                self._forget()
+
+    def forget(self) -> None:
+        """Remove made-up keys that no block needs; pytest's monkeypatch may have restored one."""
+        with self._lock:
+            self._forget()
+
+    def _forget(self) -> None:
+        for name in self._known:
+            if not self._users[name] and os.environ.get(name) == MADE_UP_KEY:
+                del os.environ[name]
+
+
+MADE_UP_KEYS = _MadeUpKeys()
+
+
 def _started(start: Callable[..., None]) -> Callable[..., None]:
     """Let a thread belong to the block that starts it."""
 
     def started(self: threading.Thread) -> None:
-        tape = _ACTIVE.get()
+        tape = active_tape()
         if tape is not None:
             run, entered = self.run, tape.forked(self)
 
@@ -263,7 +366,7 @@ def _made_task(create_task: Callable[..., Any]) -> Callable[..., Any]:
     """Give a task the context of the block; a recording notes when the task began."""
 
     def made_task(self: Any, *args: Any, **more: Any) -> Any:
-        task, tape = create_task(self, *args, **more), _ACTIVE.get()
+        task, tape = create_task(self, *args, **more), active_tape()
         if tape is not None:
             tape.forked(task)
         return task
@@ -277,7 +380,7 @@ def _submitted(submit: Callable[..., Any]) -> Callable[..., Any]:
     def submitted(
         self: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Any:
-        tape, work = _ACTIVE.get(), Work()
+        tape, work = active_tape(), Work()
         entered = None if tape is None else tape.forked(work)
 
         def in_block(*given: Any, **named: Any) -> Any:

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ptycassette.agents.inprocess.active import Work, current_owner
+from ptycassette.agents.inprocess.active import MOST_KEYS, Work, current_owner, is_key_name
 from ptycassette.agents.rerun.report import TapeDesk
 from ptycassette.cassette.io.reader import Cassette
 from ptycassette.cassette.io.tape import RecordedExchange
-from ptycassette.cassette.secret_digests import LEAST_BITS, digest_of, guessing_bits
 from ptycassette.cassette.tape_lines import tape_facts
+from ptycassette.cassette.timeline.match import LEAST_BITS, digest_of, guessing_bits
 from ptycassette.errors import CassetteError, TapeError, UsageError
 from ptycassette.model.records import (
     NOT_JSON,
@@ -70,7 +70,7 @@ from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import MOST_DIGESTS, Question
 from ptycassette.tape.providers.sse import LAST_LINE
-from ptycassette.tape.routing import host_and_port
+from ptycassette.tape.routing import host_and_port, key_variables, known_providers
 from ptycassette.tape.unpacking import unpacked_body
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ MISS_HEADERS = (("content-type", "application/json"), ("x-should-retry", "false"
 _OF_THE_CONNECTION = frozenset(
     {"connection", "content-encoding", "keep-alive", "transfer-encoding"}
 )
+CANCELLED = "cancelled"
+"""The detail of an answer whose reader was cancelled, by a timeout for example."""
 _UNREACHABLE = ("Connect", "ClientConnector", "NameResolution", "NewConnection")
 """Prefixes of exceptions that httpx, aiohttp and urllib3 raise before a request is sent."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -473,10 +475,23 @@ class CallLog:
         self._exchanges = self._tools = 0
         self.order = CallOrder()
         self.refused: UsageError | None = None
+        self._waiting: dict[int | str, str] = {}
+
+    @property
+    def waiting(self) -> list[str]:
+        """The calls without an answer or a result."""
+        with self._lock:
+            return list(self._waiting.values())
 
     def refuse(self, error: UsageError) -> None:
         """Note a call that cannot be recorded, because the code may swallow its error."""
         self.refused = self.refused or error
+
+    def headers(self) -> Iterator[tuple[str, str]]:
+        """The headers of all requests."""
+        for item in self.items:
+            if isinstance(item, RequestBegun):
+                yield from item.headers
 
     def fork(self, owner: Any) -> Callable[[], None]:
         """See ``CallOrder.fork``."""
@@ -499,6 +514,7 @@ class CallLog:
             number = self._exchanges = self._exchanges + 1
             t_us = self.t_us
             self.order.begin(str(number))
+            self._waiting[number] = visible(f"{asked.method} {asked.target}", limit=100)
             self.items.append(
                 RequestBegun(
                     t_us=t_us,
@@ -519,6 +535,7 @@ class CallLog:
     def begin_answer(self, number: int, status: int, reason: str, headers: Headers) -> None:
         """Note the head of an answer."""
         with self._lock:
+            self._waiting.pop(number, None)
             self.items.append(
                 AnswerBegun(
                     t_us=self.t_us, exchange=number, status=status, reason=reason, headers=headers
@@ -536,6 +553,7 @@ class CallLog:
             self.items.append(
                 ExchangeEnded(t_us=self.t_us, exchange=number, outcome=outcome, detail=detail)
             )
+            self._waiting.pop(number, None)
             self.order.end(str(number))
 
     def add_items(self, items: list[TapeItem]) -> None:
@@ -559,6 +577,7 @@ class CallLog:
             self._tools += 1
             call_id, t_us = f"run-{self._tools}", self.t_us
             self.order.begin(call_id)
+            self._waiting[call_id] = f"tool {visible(name, limit=100)}"
             call = {"type": "tool-call", "call_id": call_id, "name": name, "arguments": arguments}
             self.notes.append(Noted(t_us, call))
             return call_id, t_us
@@ -578,6 +597,7 @@ class CallLog:
             else:
                 said["output"] = outcome.output
             self.notes.append(Noted(t_us, {**said, "duration_ms": (t_us - begun_us) // 1000}))
+            self._waiting.pop(call_id, None)
             self.order.end(call_id)
 
     def note(self, payload: Any) -> None:
@@ -768,6 +788,7 @@ class ServedCalls:
         draws: the draws of the recording, in order.
         waits: whether an answer may take time, because a live provider gives it.
         desk: answers model calls; ask it through ``ask_question``.
+        keys: the variables with keys that were set while the block was recorded.
 
     Raises:
         TapeError: the tape was changed.
@@ -831,6 +852,7 @@ class ServedCalls:
         said = (cassette.manifest.optional or {}).get(IN_PROCESS_OPTION)
         said = said if isinstance(said, dict) else {}
         self._came_before = calls_before(said.get("after"))
+        self.keys = [one for one in _texts(said.get("keys")) if is_key_name(one)][:MOST_KEYS]
         salt = said.get("salt")
         self._secrets = SecretsOfCalls(str(salt or cassette.manifest.id), scrubber)
         self._fault = fault
@@ -860,6 +882,23 @@ class ServedCalls:
 
     def _keep_draw(self, draw: Draw) -> None:
         self._drawn.append(draw)
+
+    def missing_keys(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """The variables with keys that code needs to repeat the recording, if they are not set.
+
+        Code may choose its provider by the keys that it has. So these are the variables that were
+        set while the block was recorded, and those of recorded APIs for which there was none.
+        """
+        names = dict.fromkeys(self.keys)
+        usual = known_providers().keys
+        bearer = usual["authorization"]
+        other = {name for one in usual.values() if one != bearer for name in one}
+        for alternatives in key_variables(self._entries):
+            if alternatives == bearer and not other.issuperset(self.keys):
+                continue  # the key of another provider with this API
+            if not any(name in names or environment.get(name) for name in alternatives):
+                names |= dict.fromkeys(alternatives)
+        return tuple(name for name in names if not environment.get(name))
 
     # -- models ---------------------------------------------------------------------------
 
@@ -1153,6 +1192,11 @@ class ServedCalls:
 def served_headers(answer: Hit) -> list[tuple[str, str]]:
     """The headers of a recorded answer, whose body is unpacked."""
     return [pair for pair in answer.headers if pair[0] not in _OF_THE_CONNECTION]
+
+
+def is_held(answer: Hit) -> bool:
+    """Whether the client waits behind the recorded pieces, until it is cancelled again."""
+    return answer.entry.outcome == "client-gone" and answer.entry.detail == CANCELLED
 
 
 def broken_answer(answer: Hit) -> tuple[str, str]:

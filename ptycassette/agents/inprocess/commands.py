@@ -54,7 +54,7 @@ from ptycassette.model.visible_text import printable, visible
 from ptycassette.replaying.io.faults import FAULT_VARIABLE
 from ptycassette.replaying.io.modes import MODE_VARIABLE
 from ptycassette.system.files.locks import temporary_folder
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 from ptycassette.system.interpreter import python_command
 from ptycassette.system.network import guarded_command
 
@@ -138,13 +138,13 @@ def blame_command(path: Path, options: BlameOptions) -> BlameReport:
 
     Args:
         path: the cassette.
-        options: the options; ``fork`` as for ``fork_command``. With the oracle ``exit`` the
+        options: the options; as for ``fork_command``. With the oracle ``exit`` the
             outcome is the exit status of the command.
 
     Raises:
         CassetteError: as for ``blame`` and ``fork_command``.
     """
-    if not options.fork.argv:
+    if not options.argv:
         raise UsageError(_NEEDS_A_COMMAND[0], hint=_NEEDS_A_COMMAND[1])
     code = BlamedCode(steps=_steps_of, run=run_code, loading=__name__)
     return blame(path, options, code=code)

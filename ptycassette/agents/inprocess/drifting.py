@@ -13,7 +13,7 @@ import msgspec
 
 from ptycassette.agents.inprocess.calls import recorded_tools
 from ptycassette.cassette.io.reader import Cassette, open_cassette
-from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer, semantic_match
+from ptycassette.cassette.timeline.match import DEFAULT_THRESHOLD, Scorer, semantic_match
 from ptycassette.errors import CassetteError
 from ptycassette.formats.export.trajectory.from_tape import read_tape
 from ptycassette.model.records import (

@@ -42,7 +42,7 @@ from ptycassette.agents.inprocess.calls import (
 from ptycassette.agents.rerun.gates import Gates
 from ptycassette.agents.rerun.report import RequestMiss
 from ptycassette.cassette.io.reader import Cassette
-from ptycassette.cassette.io.target import check_target
+from ptycassette.cassette.io.staging import check_target
 from ptycassette.errors import CassetteError, DivergenceError, NotFoundError, UsageError
 from ptycassette.model.records import NOT_JSON, decoded_json
 from ptycassette.model.resolved_types import resolved
@@ -50,8 +50,8 @@ from ptycassette.model.tape import TapeEntry
 from ptycassette.model.visible_text import visible
 from ptycassette.replaying.divergence import divergence_lines
 from ptycassette.system.clock import MonotonicClock
-from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.state_dirs import current_dir
+from ptycassette.system.files.whole_file import read_plain
 from ptycassette.tape.draws import Draw, draw_event
 from ptycassette.tape.io.draw_log import MachineDraws
 from ptycassette.tape.matching.matcher import Hit
@@ -274,7 +274,7 @@ class ForkedCalls(ServedCalls):
         self.options = checked_options(cassette, options)
         if child is not None:
             check_target(child, overwrite=options.overwrite)
-        self._child, self._head = child, saving.head_of(child or cassette.path)
+        self._child, self._head = child, saving.head_of(child or cassette.path, keys=self.keys)
         self._parent = ParentOf(
             id=cassette.manifest.id, manifest_sha256=manifest_sha256(cassette.path)
         )

@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
@@ -27,7 +28,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ptycassette.agents.inprocess.active import activated
+from ptycassette.agents.inprocess.active import (
+    MADE_UP_KEYS,
+    activated,
+    has_made_up_key,
+    names_of_keys,
+    own_environment,
+    resumed,
+)
 from ptycassette.agents.inprocess.calls import (
     FORK_VARIABLE,
     IN_PROCESS_OPTION,
@@ -93,7 +101,7 @@ if TYPE_CHECKING:
 
     from ptycassette.agents.fork.report import ForkReport  # noqa: TC004 - never decoded
     from ptycassette.agents.inprocess.forking import ForkOrder, TapeFork
-    from ptycassette.cassette.timeline.match_text import Scorer
+    from ptycassette.cassette.timeline.match import Scorer
     from ptycassette.replaying.divergence import Drift  # noqa: TC004 - never decoded
     from ptycassette.replaying.io.modes import Action  # noqa: TC004
     from ptycassette.scrub.session import SessionScrubber
@@ -214,6 +222,18 @@ class OpenTape:
             self._log.refuse(error)
 
     @property
+    def key_names(self) -> tuple[str, ...]:
+        """The variables that get a made-up key during the block, if they are not set.
+
+        Empty if a live provider answers.
+        """
+        return (
+            ()
+            if self._served is None or self.waits
+            else self._served.missing_keys(own_environment())
+        )
+
+    @property
     def environment(self) -> Mapping[str, str]:
         """Variables for programs that the block starts, and for clients that are not recorded.
 
@@ -272,7 +292,32 @@ class OpenTape:
         if self._served is not None:
             return self._served.ask(asked)
         assert self._log is not None  # noqa: S101 - the caller asked whether it passes
+        if has_made_up_key(asked.headers):
+            raise UsageError(
+                f"{asked.method} {asked.target} has the made-up key of a replay, and this block"
+                " records",
+                where=str(self.path),
+                hint="make the client in the block that records, where its key is set",
+            )
         return self._log
+
+    def reading(self, asked: Asked) -> Callable[[], None]:
+        """A function that is called before each piece of the answer to a request is read.
+
+        It raises ``SessionClosedError`` after the block: the rest would be in no recording.
+        """
+
+        def check() -> None:
+            if self._over:
+                raise SessionClosedError(
+                    f"the answer to {asked.method} {asked.target} was read on after its block of"
+                    " use_tape was left",
+                    where=str(self.path),
+                    hint="read the whole answer in the block; a recording has only the part that"
+                    " was read there",
+                )
+
+        return check
 
     @property
     def waits(self) -> bool:
@@ -430,8 +475,22 @@ class UseTape:
             @functools.wraps(function)
             async def async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
                 with self._block() as tape:
-                    async for item in function(*args, **given(tape, kwargs)):
-                        yield item
+                    steps = function(*args, **given(tape, kwargs))
+                    step, sent = steps.asend, None
+                    while True:
+                        try:
+                            with resumed(tape):
+                                item = await step(sent)
+                        except StopAsyncIteration:
+                            return
+                        try:
+                            step, sent = steps.asend, (yield item)
+                        except GeneratorExit:
+                            with resumed(tape):
+                                await steps.aclose()
+                            raise
+                        except BaseException as exc:  # noqa: BLE001 - the generator gets it
+                            step, sent = steps.athrow, exc
 
             return async_generator
         if inspect.iscoroutinefunction(function):
@@ -447,7 +506,22 @@ class UseTape:
             @functools.wraps(function)
             def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
                 with self._block() as tape:
-                    return (yield from function(*args, **given(tape, kwargs)))
+                    steps = function(*args, **given(tape, kwargs))
+                    step, sent = steps.send, None
+                    while True:
+                        try:
+                            with resumed(tape):
+                                item = step(sent)
+                        except StopIteration as end:
+                            return end.value
+                        try:
+                            step, sent = steps.send, (yield item)
+                        except GeneratorExit:
+                            with resumed(tape):
+                                steps.close()
+                            raise
+                        except BaseException as exc:  # noqa: BLE001 - the generator gets it
+                            step, sent = steps.throw, exc
 
             return generator
 
@@ -488,6 +562,8 @@ class UseTape:
         writes = action in {"record", "rewrite"}
         try:
             with _in_use(path, writes=writes) if action != "live" else nullcontext():
+                if writes and _is_example():
+                    _check_examples(path)
                 if writes:
                     announce_recording(path, stated=self._mode == mode)
                 with self._entered_as(action, path, result, order) as tape:
@@ -509,7 +585,7 @@ class UseTape:
     @contextmanager
     def _entered(self, tape: OpenTape) -> Iterator[OpenTape]:
         announce_use(tape.result, tape)
-        with activated(tape):
+        with MADE_UP_KEYS.set(tape.key_names), activated(tape):
             try:
                 yield tape
             finally:
@@ -527,6 +603,12 @@ class UseTape:
         with self._entered(OpenTape(path, result, log=log, served=None)) as tape:
             yield tape
         result.notes = tape.notes
+        if log.waiting:
+            raise RefusedError(
+                f"{log.waiting[0]} was under way when the block ended, and its answer is missing",
+                where=str(path),
+                hint="wait for the tasks and threads of the block before it ends",
+            )
         if log.refused is not None:
             raise log.refused
         if log.is_empty:
@@ -603,6 +685,7 @@ class UseTape:
             fault = self._fault or fault_of_environment(os.environ)
             served = ServedCalls(cassette, fault=fault, **self._serving())
             tape = OpenTape(path, result, log=None, served=served)
+            notes = _notes_of_runners()
             try:
                 with self._entered(tape):
                     yield tape
@@ -610,7 +693,7 @@ class UseTape:
                     served.finish()
             except BaseException as exc:
                 if served.divergences and not self._lenient:
-                    self._blame(exc, served.divergences, path, tape.notes)
+                    self._blame(exc, served.divergences, path, (*tape.notes, *notes))
                 for note in tape.notes:
                     exc.add_note(note)
                 raise
@@ -619,7 +702,7 @@ class UseTape:
                 result.notes = (*served.notes, *tape.notes)
                 result.fingerprint, result.expected_fingerprint = served.fingerprints
             if served.divergences and not self._lenient:
-                raise _error_of(served.divergences, path, tape.notes)
+                raise _error_of(served.divergences, path, (*tape.notes, *notes))
 
     @staticmethod
     def _blame(
@@ -649,6 +732,44 @@ class UseTape:
             hint="record it with PTYCASSETTE_MODE=auto (or mode='auto') where the provider can be"
             " reached",
         )
+
+
+_EXAMPLES: set[str] = set()
+"""The cassettes that examples of Hypothesis have recorded, by their real paths."""
+_ABOVE_GIVEN = "put use_tape above @given, with @settings(derandomize=True, deadline=None)"
+
+
+def _is_example() -> bool:
+    """Whether an example of Hypothesis runs."""
+    hypothesis: Any = sys.modules.get("hypothesis")
+    inside = getattr(hypothesis, "currently_in_test_context", None)
+    return inside is not None and bool(inside())
+
+
+def _check_examples(path: Path) -> None:
+    """Refuse the second example that records one cassette: it would overwrite the first."""
+    real = os.path.realpath(path)
+    if real in _EXAMPLES:
+        raise UsageError(
+            "another example of Hypothesis has recorded this cassette, and would be overwritten",
+            where=str(path),
+            hint=_ABOVE_GIVEN,
+        )
+    _EXAMPLES.add(real)
+
+
+def _notes_of_runners() -> tuple[str, ...]:
+    """Other reasons why a block may not make the recorded calls, from the way its test runs."""
+    notes = []
+    if _is_example():
+        notes.append(f"each example of Hypothesis is a block of its own: {_ABOVE_GIVEN}")
+    begins_before_its_test = os.environ.get("PYTEST_CURRENT_TEST", "").endswith("(setup)")
+    if begins_before_its_test and "PYTEST_XDIST_WORKER" in os.environ:
+        notes.append(
+            "if several tests share the block, pytest-xdist may run them in different workers: use"
+            " --dist loadfile"
+        )
+    return tuple(notes)
 
 
 _MOST_NOTES = 20
@@ -879,8 +1000,8 @@ _SIZE = Size(24, 80)
 """The format requires a size, although there is no terminal."""
 
 
-def head_of(target: Path) -> SessionMeta:
-    """The head of a recording that begins now.
+def head_of(target: Path, *, keys: Collection[str] = ()) -> SessionMeta:
+    """The head of a recording that begins now; ``keys`` are variables with keys of its parent.
 
     There is no program and no terminal: the command is empty, and all streams are ``null``.
     """
@@ -893,9 +1014,11 @@ def head_of(target: Path) -> SessionMeta:
         timestamp,
     )
 
-    environment = dict(os.environ)
+    environment = own_environment()
     number = str(uuid.uuid4())
     option = {"version": 1, "python": platform.python_version(), "salt": number}
+    if names := sorted({*keys, *names_of_keys(())}):  # code may remove a variable later
+        option["keys"] = names
     return SessionMeta(
         id=number,
         argv=(),
@@ -936,8 +1059,8 @@ def publish(
     """
     import secrets  # noqa: PLC0415 - only the modes that record load it
 
+    from ptycassette.model.tape import TAPE_OPTION  # noqa: PLC0415 - as above
     from ptycassette.recording.io.finalising import Finaliser  # noqa: PLC0415 - as above
-    from ptycassette.recording.tape_option import TAPE_OPTION  # noqa: PLC0415 - as above
     from ptycassette.recording.tape_source import TapeSource  # noqa: PLC0415 - as above
     from ptycassette.scrub.session import default_scrubber  # noqa: PLC0415 - as above
     from ptycassette.tape.io.price_table import load_prices  # noqa: PLC0415 - as above
@@ -951,9 +1074,12 @@ def publish(
         yield end
 
     source: EventSource = events
-    options = dict(head.options)
+    option = dict(head.options[IN_PROCESS_OPTION])
+    if keys := sorted({*option.get("keys", ()), *names_of_keys(log.headers())}):
+        option["keys"] = keys
     if log.order.after:
-        options[IN_PROCESS_OPTION] = {**options[IN_PROCESS_OPTION], "after": log.order.after}
+        option["after"] = log.order.after
+    options = {**head.options, IN_PROCESS_OPTION: option}
     if log.items:
         options[TAPE_OPTION] = {"key": secrets.token_hex(32), "described": {}, **hidden}
         source = TapeSource(events, lambda: ItemsInMemory(log.items), load_prices())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ptycassette.model.file_patterns import file_pattern
+from ptycassette.model.re2_engine import file_pattern
 from ptycassette.model.records import Event, InputRecord, painted_bytes
 from ptycassette.model.screen import Size
 from ptycassette.profiles.profile import ExitMessage

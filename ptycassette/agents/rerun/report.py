@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ptycassette.model.records import ExitStatus, decoded_json, objects_in, same_version
+from ptycassette.model.records import ExitStatus, same_version
 from ptycassette.model.tape import TapeEntry
 from ptycassette.model.visible_text import printable
 from ptycassette.scrub.masked_places import masked_places
@@ -23,6 +22,7 @@ from ptycassette.tape.matching.question import SECRET, Question, Rules
 
 if TYPE_CHECKING:
     from ptycassette.scrub.session import SessionScrubber
+    from ptycassette.tape.providers.openai_responses import Conversations
 
 
 _MOST_ROWS = 12
@@ -262,7 +262,6 @@ _MOST_MISSES = 100
 _SHORTEST_NAME = 8
 _SHOWN = 10
 _OF_OPENAI = ("/responses", "/chat/completions")
-_ANSWER_ID = re.compile(rb'"id"\s*:\s*"(resp_[^"]{1,200})"')
 
 
 class TapeDesk:
@@ -483,7 +482,7 @@ class _RebuiltQuestions:
         entries = {one for one in listed if isinstance(one, int)}
         self._exchanges = {one.entry.entry: one for one in exchanges if one.entry.entry in entries}
         self._likes: dict[int, frozenset[str]] = {}
-        self._said: dict[str, list[Any]] = {}  # in the Responses API, by the id of the answer
+        self._said: Conversations | None = None
 
     def __bool__(self) -> bool:
         return bool(self._exchanges)
@@ -495,7 +494,7 @@ class _RebuiltQuestions:
             rebuilt_question,
         )
 
-        body = msgspec.json.encode(whole) if (whole := self._whole(question)) else question.body
+        body = self._conversations().with_earlier(question.body)
         tried: set[Hashable] = set()
         for exchange in (self._exchanges[one] for one in entries if one in self._exchanges):
             entry = exchange.entry
@@ -524,26 +523,15 @@ class _RebuiltQuestions:
 
         served = as_asked(hit, question, _NoClock())
         body = b"".join(data for _, data in served.pieces)
-        named, whole = _ANSWER_ID.search(body), self._whole(question)
-        if named is not None and whole is not None:
-            ended = (decoded_json(text) for text in (body, *data_lines(body)))
-            for event in objects_in(list(ended)):
-                said = event.get("response", event)
-                if isinstance(said, dict) and said.get("output"):
-                    self._said[named[1].decode()] = [*whole["input"], *said["output"]]
+        self._conversations().learn(question.body, (body, *data_lines(body)))
         return served
 
-    def _whole(self, question: Question) -> dict[str, Any] | None:
-        """A question of the Responses API with the conversation before it; None for others."""
-        from ptycassette.tape.providers.questions import earlier_answer  # noqa: PLC0415
+    def _conversations(self) -> Conversations:
+        """The conversations in the Responses API; few runs need them."""
+        from ptycassette.tape.providers.openai_responses import Conversations  # noqa: PLC0415
 
-        asked = decoded_json(question.body)
-        if not isinstance(asked, dict) or "input" not in asked:
-            return None
-        said = asked["input"]
-        now = [{"role": "user", "content": said}] if isinstance(said, str) else said
-        before = self._said.get(earlier_answer(asked), [])
-        return {**asked, "input": [*before, *objects_in(now)]}
+        self._said = self._said or Conversations()
+        return self._said
 
 
 class _NoClock:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ptycassette.model.file_patterns import file_pattern
+from ptycassette.model.re2_engine import file_pattern
 from ptycassette.replaying.scenario.predicate import normaliser_of
 
 VOLATILE = ("spinner", "clock", "date", "duration", "pid", "uuid")

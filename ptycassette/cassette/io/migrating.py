@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.cassette.io.staging import StagedFile, Staging, stage_git_attributes
-from ptycassette.cassette.io.target import check_target
+from ptycassette.cassette.io.staging import StagedFile, Staging, check_target, stage_git_attributes
 from ptycassette.cassette.ladder import LADDER, NEWEST, climbed, descended, form_of, migrated_by
 from ptycassette.cassette.layout import GIT_ATTRIBUTES, MANIFEST, OUTPUT_RAW, Artifact
 from ptycassette.errors import DigestError, UsageError

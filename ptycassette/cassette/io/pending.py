@@ -19,8 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ptycassette.cassette.io.staging import disk_errors, exchange
-from ptycassette.cassette.io.target import check_target
+from ptycassette.cassette.io.staging import check_target, disk_errors, exchange
 from ptycassette.errors import CassetteError, RefusedError
 from ptycassette.model.records import ExitStatus
 from ptycassette.system.clock import monotonic_s

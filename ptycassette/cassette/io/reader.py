@@ -18,14 +18,15 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ptycassette.cassette._chunks import (
+from ptycassette.cassette._lines import (
     ChunkCoverage,
+    LineReader,
+    Source,
     check_frame_range,
     check_output_range,
     chunk_fault,
+    merge_runs,
 )
-from ptycassette.cassette._lines import LineReader, Source, merge_runs
-from ptycassette.cassette._manifest import ManifestPage, decode_manifest
 from ptycassette.cassette.edits import edits_of
 from ptycassette.cassette.io.tape import (
     Tape,
@@ -64,7 +65,12 @@ from ptycassette.cassette.layout import (
     check_entries,
     decode_document,
 )
-from ptycassette.cassette.manifest_digest import MANIFEST_DIGEST_KEY, check_manifest_digest
+from ptycassette.cassette.manifest import (
+    MANIFEST_DIGEST_KEY,
+    ManifestPage,
+    check_manifest_digest,
+    decode_manifest,
+)
 from ptycassette.cassette.tape_lines import TapeDeclared, declared_tape
 from ptycassette.errors import (
     CassetteError,
@@ -95,8 +101,8 @@ from ptycassette.model.records import (
 )
 from ptycassette.model.tape import TAPE, TAPE_BODIES
 from ptycassette.model.visible_text import visible
-from ptycassette.system.closing import Closing
 from ptycassette.system.files.directory_handle import BLOCK_BYTES, DirectoryHandle, FileHandle
+from ptycassette.system.ownership import Closing
 
 # The stored frame at a given time, found by binary search in the file, without an index.
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette._chunks import check_output_range
-from ptycassette.cassette._lines import Batch, LineReader, Source, merge_runs
+from ptycassette.cassette._lines import Batch, LineReader, Source, check_output_range, merge_runs
 from ptycassette.cassette.layout import (
     FINAL,
     OUTPUT,
@@ -24,7 +23,7 @@ from ptycassette.cassette.layout import (
 )
 from ptycassette.cassette.tape_lines import TAPE_CODEC, TapeDeclared, check_entries_fit, moments_of
 from ptycassette.errors import TapeError
-from ptycassette.model.answers import LATENCY_US, AnswerReader
+from ptycassette.keys.reader import LATENCY_US, AnswerReader
 from ptycassette.model.limits import Limits
 from ptycassette.model.records import (
     Event,

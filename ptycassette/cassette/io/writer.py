@@ -18,15 +18,14 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.cassette._manifest import encode_manifest
 from ptycassette.cassette.io.staging import (
     StagedFile,
     Staging,
+    check_target,
     disk_errors,
     lost_race,
     stage_git_attributes,
 )
-from ptycassette.cassette.io.target import check_target
 from ptycassette.cassette.layout import (
     DISCOVERY,
     FINAL,
@@ -47,7 +46,7 @@ from ptycassette.cassette.layout import (
     encode_document,
     with_artifacts,
 )
-from ptycassette.cassette.manifest_digest import with_manifest_digest
+from ptycassette.cassette.manifest import encode_manifest, with_manifest_digest
 from ptycassette.cassette.tape_lines import TAPE_CODEC, TAPE_VERSION, TapeDeclared, most_unpacked
 from ptycassette.errors import LimitError
 from ptycassette.model.limits import DEFAULT_LIMITS, Limits

@@ -28,8 +28,7 @@ from ptycassette.keys.names import PASTE_END
 from ptycassette.model.records import Event, InputRecord
 
 if TYPE_CHECKING:
-    from ptycassette.terminal.core import Signal
-    from ptycassette.terminal.turns import Turn
+    from ptycassette.terminal.core import Signal, Turn
 
 _SENDING: Final = (b"\r", b"\n", b"\x03", b"\x04", b"\x1b[13u", b"\x1b[13;1u")
 """Enter, in kitty's keyboard protocol, too; and what ends or abandons a line: ctrl-c, ctrl-d.
@@ -81,8 +80,8 @@ class ExchangeCutter:
 
     def __init__(self) -> None:
         # Here, because the stand-in loads this module and starts without the emulator.
+        from ptycassette.terminal.core import turn_after  # noqa: PLC0415
         from ptycassette.terminal.signal_reader import TurnReader  # noqa: PLC0415
-        from ptycassette.terminal.turns import turn_after  # noqa: PLC0415
 
         self._reader, self._turn_after = TurnReader(), turn_after
         self._turn: Turn = "unknown"

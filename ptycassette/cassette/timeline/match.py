@@ -13,28 +13,365 @@ A recording has masks in place of typed secrets; ``EntryMatcher`` compares them.
 
 from __future__ import annotations
 
+import hashlib
+import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, Final, Literal, get_args
 
 import msgspec
 
-from ptycassette.cassette.secret_digests import LEAST_BITS, digest_of, guessing_bits
-from ptycassette.cassette.timeline.match_entries import Entry, KeyStep, iter_entries, shown_keys
-from ptycassette.cassette.timeline.match_text import (
-    DEFAULT_THRESHOLD,
-    Scorer,
-    lexical_score,
-    semantic_match,
-)
-from ptycassette.errors import ManifestError
-from ptycassette.keys.lines import Line
-from ptycassette.keys.reader import Key
+from ptycassette.errors import LimitError, ManifestError
+from ptycassette.keys.reader import Key, KeyReader, Line
 from ptycassette.model.re2_engine import lazy_pattern
-from ptycassette.model.records import InputRecord, Manifest
+from ptycassette.model.records import InputRecord, Manifest, moment_us
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.visible_text import visible
+
+# Short digests of the secrets that a cassette masks, to see whether two are the same.
+#
+# A cassette is public, so every reader may try values:
+#
+# - **A digest is cut to 32 bits.** Tens of thousands of values of 48 bits or more fit it, however
+#   fast the search is. Two different secrets have the same digest once in four thousand million
+#   times.
+# - **Only values that are in no dictionary have one.** ``guessing_bits`` counts only random-looking
+#   text. A PIN, a password of words, a mail address, a name and a path have no digest. Input at a
+#   prompt for a secret has one for that input alone, and none in a line that contains it.
+# - **One try costs 16 MiB and some 50 ms** (scrypt), and each cassette has its own salt: its id for
+#   input, the key of its tape for model traffic.
+
+
+LEAST_BITS = 48
+"""What a secret must have, as ``guessing_bits`` counts. 97 of 100 random texts of 24 letters and
+digits do, and of 32 hexadecimal digits; no text of words does."""
+_DIGEST_PART = lazy_pattern(r"[A-Za-z0-9]+")
+_UUID = lazy_pattern(r"\b" + "-".join(rf"([0-9a-fA-F]{{{n}}})" for n in (8, 4, 4, 4, 12)) + r"\b")
+_RUN = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_NO_HEX = lazy_pattern(r"[g-zG-Z]")
+_LEAST_OF_PART = 20  # below it are words with a year, a number, a digit for a letter
+
+
+def guessing_bits(text: str) -> int:
+    """A low estimate of the randomness of ``text``, in bits.
+
+    Looks at runs of equal kind (letters, capitals, digits) in each part of letters and digits. A
+    run of four letters or more may be a word and counts as one letter; many digits may be a date
+    and count as three; a run that comes twice counts once.
+    """
+    whole = _UUID.sub(r"\1\2\3\4\5", text)
+    return sum(
+        bits for part in _DIGEST_PART.findall(whole) if (bits := _part_bits(part)) >= _LEAST_OF_PART
+    )
+
+
+def _part_bits(part: str) -> int:
+    hexadecimal = _NO_HEX.search(part) is None
+    letter, word = (2, 4) if hexadecimal else (4, 4)
+    bits = 0
+    for run in set(_RUN.findall(part)):
+        if run.isdigit():
+            bits += min(3 * len(run), 9)
+        else:
+            bits += min(letter * len(run), 2 * letter) if len(run) < 4 else word
+    return bits
+
+
+@lru_cache(maxsize=256)
+def digest_of(salt: str, secret: str) -> str:
+    """The digest of a secret: 8 hexadecimal digits. Takes 16 MiB, and 50 ms or so.
+
+    Args:
+        salt: of the cassette: the id of its manifest, or the key of its tape in hexadecimal.
+        secret: its text; undecodable bytes as ``surrogateescape`` has them.
+    """
+    return hashlib.scrypt(
+        secret.encode("utf-8", "surrogateescape"),
+        salt=f"ptycassette:{salt}".encode("utf-8", "surrogatepass"),
+        n=1 << 14,
+        r=8,
+        p=1,
+        dklen=4,
+    ).hex()
+
+
+# The recorded input, split into entries: a line and the key that sends it.
+#
+# Comparison strategies compare entries. An entry holds the keys of one or more input records. It
+# ends after the first action key (Enter, Escape, Ctrl-C, an arrow in a menu), and before a resize,
+# a signal, or a change between masked and plain. Output that was recorded between two keys (the
+# echo) is part of the entry. Answers of the terminal and focus reports belong to no entry.
+
+
+class KeyStep(msgspec.Struct, frozen=True):
+    """One recorded key, the record that completes it, and the line after it."""
+
+    key: Key
+    seq: int
+    line: str
+
+
+MOST_STEPS = 1024
+"""An entry without a key that ends it is cut there: each step keeps the line up to it."""
+_MOST_CHARACTERS = 4 << 20
+"""And where the lines of its steps have so many characters together."""
+_READ_BYTES = 65_536
+MOST_KEYS = 500_000
+"""More keys than that are not compared; a paste is one key, and people press a few in a second."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One stretch of recorded input that is compared as a whole.
+
+    ``number`` counts from 1 over the recording. ``text`` is the line as edited,
+    ``action`` the name of the key that ended it ("" when none did). ``raw`` are
+    the recorded bytes. ``cut``: no key ended it; what follows may continue the line.
+    """
+
+    number: int
+    seq: int
+    last_seq: int
+    t_us: int
+    last_t_us: int
+    steps: tuple[KeyStep, ...]
+    raw: bytes
+    text: str
+    action: str
+    masked: bool = False
+    cut: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The entry for people: its text, and the action key by name."""
+        return shown_keys(self.text, self.action)
+
+
+def shown_keys(text: str, action: str) -> str:
+    """A line and the key that ended it, as messages write them: ``hello<enter>``."""
+    return f"{text}<{action}>" if action else text
+
+
+def read_entries(inputs: Iterable[InputRecord]) -> tuple[Entry, ...]:
+    """Cut recorded input into entries.
+
+    Args:
+        inputs: input records in the order of ``seq``, resizes and signals included.
+
+    Raises:
+        LimitError: there are more than ``MOST_KEYS``.
+    """
+    return tuple(iter_entries(inputs, most_keys=MOST_KEYS))
+
+
+def iter_entries(inputs: Iterable[InputRecord], *, most_keys: int | None = None) -> Iterator[Entry]:
+    """As ``read_entries``, one by one, so that few are held; no limit unless one is given."""
+    cutter = _Cutter(most_keys)
+    for record in inputs:
+        cutter.take(record)
+        yield from cutter.taken()
+    cutter.close()
+    yield from cutter.taken()
+
+
+class _Cutter:
+    def __init__(self, most_keys: int | None) -> None:
+        self._keys_left = most_keys
+        self._entries: list[Entry] = []
+        self._cut = 0
+        self._reader = KeyReader()
+        self._steps: list[KeyStep] = []
+        self._line = Line()
+        self._first: InputRecord | None = None
+        self._last: InputRecord | None = None
+        self._masked = False
+        self._characters = 0
+
+    def take(self, record: InputRecord) -> None:
+        if record.source == "terminal":
+            return
+        if record.kind != "input":
+            self.close(cut=True)
+            return
+        if record.masked != self._masked:
+            self.close(cut=True)
+            self._masked = record.masked
+        if (
+            self._last is not None
+            and self._reader.waits
+            and moment_us(record) - moment_us(self._last) > 50_000
+        ):
+            # After this long, an Escape is a key of its own: no sequence takes that long.
+            self._add(self._reader.settle(), self._last)
+        data = record.bytes or b""
+        if record.paste and not data.startswith(b"\x1b[200~"):
+            text = data.decode("utf-8", "surrogateescape")
+            self._add(self._reader.flush(), record)
+            self._add(
+                [Key("paste", data, text=text.replace("\r\n", "\n").replace("\r", "\n"))], record
+            )
+        else:
+            for at in range(0, len(data), _READ_BYTES):
+                self._add(self._reader.feed(data[at : at + _READ_BYTES]), record)
+        self._last = record
+
+    def taken(self) -> list[Entry]:
+        """The entries that were completed since the last call."""
+        entries, self._entries = self._entries, []
+        return entries
+
+    def close(self, *, cut: bool = False) -> None:
+        if self._last is not None:
+            self._add(self._reader.flush(), self._last)
+        self._finish("", cut=cut)
+
+    def _add(self, keys: list[Key], record: InputRecord) -> None:
+        self._count(len(keys), record)
+        for key in keys:
+            if key.kind in {"answer", "focus"}:
+                continue
+            self._first = self._first or record
+            self._last = record
+            edits = self._line.apply(key)
+            self._steps.append(KeyStep(key, record.seq, self._line.text))
+            self._characters += len(self._steps[-1].line)
+            full = len(self._steps) >= MOST_STEPS or self._characters >= _MOST_CHARACTERS
+            if not edits or full:
+                self._finish("" if edits else key.name, cut=edits)
+
+    def _count(self, keys: int, record: InputRecord) -> None:
+        if self._keys_left is None:
+            return
+        self._keys_left -= keys
+        if self._keys_left < 0:
+            raise LimitError(
+                f"the recording holds more than {MOST_KEYS} keys of input",
+                where=f"seq {record.seq}",
+                hint="replays do not compare so many keys; record long texts as pastes",
+            )
+
+    def _finish(self, action: str, *, cut: bool) -> None:
+        if self._steps and self._first is not None and self._last is not None:
+            self._cut += 1
+            self._entries.append(
+                Entry(
+                    number=self._cut,
+                    seq=self._first.seq,
+                    last_seq=self._steps[-1].seq,
+                    t_us=moment_us(self._first),
+                    last_t_us=moment_us(self._last),
+                    steps=tuple(self._steps),
+                    raw=b"".join(step.key.raw for step in self._steps),
+                    text=self._line.text,
+                    action=action,
+                    masked=self._masked,
+                    cut=cut,
+                )
+            )
+        self._steps, self._line, self._first, self._characters = [], Line(), None, 0
+
+
+# How alike two texts are: a lexical score without a model, for any language.
+#
+# The score is the Dice coefficient over words and over pairs of neighbouring characters, whichever
+# is higher, after NFKC and case folding. Words alone would fail for scripts that write none
+# (Chinese, Japanese, Thai); pairs alone would call long texts alike that share an alphabet.
+
+
+Scorer = Callable[[str, str], float]
+"""``scorer(actual, expected)`` is between 0 (nothing in common) and 1 (the same)."""
+
+DEFAULT_THRESHOLD = 0.75
+_WORD = re.compile(r"\w+")
+
+
+class SemanticMatch(msgspec.Struct, frozen=True):
+    """The outcome of a comparison by meaning; true when it matched."""
+
+    matched: bool
+    score: float
+    threshold: float
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.matched
+
+
+def lexical_score(actual: str, expected: str) -> float:
+    """How alike two texts are, from 0 to 1. Equal texts are 1, also without any word in them."""
+    left, right = _folded(actual), _folded(expected)
+    if left == right:
+        return 1.0
+    return max(
+        _dice(Counter(_WORD.findall(left)), Counter(_WORD.findall(right))),
+        _dice(_pairs(left), _pairs(right)),
+    )
+
+
+def embedding_scorer(embed: Callable[[str], Sequence[float]]) -> Scorer:
+    """A scorer from an embedding model: the cosine of two vectors, 0 where one is zero.
+
+    Args:
+        embed: text to vector, by whatever model is installed; called twice per score.
+    """
+
+    def score(actual: str, expected: str) -> float:
+        left, right = embed(actual), embed(expected)
+        lengths = math.hypot(*left) * math.hypot(*right)
+        dot = sum(one * other for one, other in zip(left, right, strict=True))
+        return min(1.0, max(-1.0, dot / lengths)) if lengths else 0.0
+
+    return score
+
+
+def semantic_match(
+    actual: str,
+    expected: str,
+    threshold: float = DEFAULT_THRESHOLD,
+    scorer: Scorer | None = None,
+) -> SemanticMatch:
+    """Whether ``actual`` has the same meaning as ``expected``.
+
+    An empty expectation matches nothing: it would match everything, and a test
+    that rests on it could not fail.
+
+    Args:
+        actual: the text to judge.
+        expected: the text to judge by.
+        threshold: the least score that matches, above 0 and at most 1.
+        scorer: see ``Scorer``; ``lexical_score`` when None.
+
+    Raises:
+        ValueError: the threshold or a score of the scorer is out of range.
+    """
+    if not 0 < threshold <= 1:
+        raise ValueError(f"a threshold is above 0 and at most 1, not {threshold}")
+    if not expected.strip():
+        return SemanticMatch(False, 0.0, threshold, "the expectation is empty")
+    score = float((scorer or lexical_score)(actual, expected))
+    if not -1.0 <= score <= 1.000001:
+        raise ValueError(f"a scorer returns at most 1 (and a cosine at least -1), not {score}")
+    return SemanticMatch(score >= threshold, score, threshold)
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _pairs(text: str) -> Counter[str]:
+    packed = "".join(char for char in text if char.isalnum() or unicodedata.combining(char))
+    if len(packed) == 1:
+        return Counter([packed])
+    return Counter(packed[at : at + 2] for at in range(len(packed) - 1))
+
+
+def _dice(left: Counter[str], right: Counter[str]) -> float:
+    total = left.total() + right.total()
+    return 2 * (left & right).total() / total if total else 0.0
+
 
 # Compares the keys of a driver with one recorded entry, key by key.
 

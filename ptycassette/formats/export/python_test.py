@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ptycassette.cassette.edits import refuse_in_process
-from ptycassette.cassette.timeline.match_entries import Entry, read_entries
+from ptycassette.cassette.timeline.match import Entry, read_entries
 from ptycassette.errors import UsageError
 from ptycassette.formats.export.registry import ExportSource
 from ptycassette.keys.names import encode_key

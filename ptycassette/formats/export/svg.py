@@ -23,7 +23,7 @@ from ptycassette.formats.export.registry import ExportSource
 from ptycassette.model.records import Manifest
 from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style, StyleRun
 from ptycassette.model.stored_screen import screen_of
-from ptycassette.terminal.cells import split_clusters
+from ptycassette.terminal.widths import split_clusters
 
 # A style in CSS: colours as ``#rrggbb`` (a theme, and xterm's fixed 256-colour cube), and lines.
 

@@ -18,7 +18,7 @@ import msgspec
 from ptycassette.formats.importing.session import BadImportError, ImportedScript
 from ptycassette.keys.names import encode_key
 from ptycassette.keys.quantities import parse_time, time_text
-from ptycassette.model.file_patterns import FilePatterns
+from ptycassette.model.re2_engine import FilePatterns
 from ptycassette.model.visible_text import visible
 
 # The settings of a VHS tape: shell, size, speed; the rest is the look of the picture.

@@ -39,8 +39,7 @@ from ptycassette.model.resolved_types import resolved
 from ptycassette.model.screen import Cursor, Screen, Size, StyleRun
 from ptycassette.model.visible_text import printable, visible, visible_bytes
 from ptycassette.replaying.divergence import changes_of
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import write_whole
+from ptycassette.system.files.whole_file import read_plain, write_whole
 
 # The script of the page of a trace.
 

@@ -13,7 +13,7 @@ import msgspec
 
 from ptycassette.agents.inprocess.drifting import with_turns
 from ptycassette.cassette.io.reader import Cassette, open_cassette
-from ptycassette.cassette.timeline.match_entries import Entry, read_entries
+from ptycassette.cassette.timeline.match import Entry, read_entries
 from ptycassette.errors import CassetteError
 from ptycassette.formats.export.text import TextStream
 from ptycassette.model.records import Event, InputRecord, ServiceEventRecord

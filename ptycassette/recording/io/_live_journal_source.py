@@ -20,7 +20,7 @@ from ptycassette.errors import JournalError
 from ptycassette.model.records import Finished, JournalEvent
 from ptycassette.recording._journal_codec import JournalDecoder
 from ptycassette.system.clock import monotonic_s
-from ptycassette.system.files.plain_file import open_plain
+from ptycassette.system.files.whole_file import open_plain
 
 # Detects a flood: a journal that grows so fast that following it does not pay.
 

@@ -15,8 +15,7 @@ import msgspec
 
 from ptycassette.cassette.framing import EmptyJournalError
 from ptycassette.cassette.io.pending import published_path, remove_abandoned_recordings
-from ptycassette.cassette.io.published import published_manifest
-from ptycassette.cassette.io.staging import disk_errors
+from ptycassette.cassette.io.staging import disk_errors, published_manifest
 from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.cassette.layout import DIAGNOSTIC, encode_document
 from ptycassette.errors import (
@@ -46,7 +45,7 @@ from ptycassette.model.records import (
     Output,
     SessionMeta,
 )
-from ptycassette.model.tape import MaskedDigest, VolatileToken
+from ptycassette.model.tape import TAPE_OPTION, MaskedDigest, VolatileToken
 from ptycassette.model.visible_text import visible
 from ptycassette.recording._diagnostic import Diagnostic, diagnostic_of
 from ptycassette.recording._finalise import UNPUBLISHABLE_NAME, Progress, finalise, finalise_failed
@@ -61,7 +60,6 @@ from ptycassette.recording.io.journal_file import (
 from ptycassette.recording.io.options import TapeStarter
 from ptycassette.recording.io.saver import JournalSource, lock_left_behind
 from ptycassette.recording.sink_writer import answers_apart
-from ptycassette.recording.tape_option import TAPE_OPTION
 from ptycassette.scrub.io.conceal import concealed_head
 from ptycassette.scrub.io.process_secrets import remember
 from ptycassette.scrub.io.setup import session_scrubber
@@ -69,9 +67,9 @@ from ptycassette.scrub.masked_places import masked_places
 from ptycassette.scrub.search.known import SHORTEST_KNOWN, KnownValue
 from ptycassette.scrub.typed.watch import TypedWatch
 from ptycassette.system.clock import monotonic_s
-from ptycassette.system.closing import Closing
 from ptycassette.system.files.state_dirs import absolute
-from ptycassette.system.pty.core_dumps import NoCoreDumps
+from ptycassette.system.ownership import Closing
+from ptycassette.system.pty.process import NoCoreDumps
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.policies import POLICY_NAMES
 

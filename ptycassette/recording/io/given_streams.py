@@ -27,7 +27,7 @@ from ptycassette.recording.io.recorder import Recorder, SavingSignals
 from ptycassette.recording.io.recording import RecordingEnded
 from ptycassette.recording.session.core import StreamEnds
 from ptycassette.system.interpreter import program_of_ours
-from ptycassette.system.priority import raised_priority
+from ptycassette.system.pty.process import raised_priority
 from ptycassette.system.pty.terminal import SignalPipe, UserTerminal
 from ptycassette.system.streams import reopened, same_stream, stream_kind, unread_bytes
 

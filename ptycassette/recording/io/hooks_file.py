@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ptycassette.errors import UsageError
 from ptycassette.recording.hooks import BeforeRecord
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 
 _MAX_BYTES = 1 << 20
 

@@ -11,8 +11,8 @@ from ptycassette.model.records import Event, JournalEvent, SessionMeta
 from ptycassette.recording._journal_codec import JournalDecoder
 from ptycassette.recording.io.journal_file import JOURNAL_SUFFIX
 from ptycassette.recording.sink_writer import event_of
-from ptycassette.system.closing import Closing
 from ptycassette.system.files.state_dirs import journal_dirs
+from ptycassette.system.ownership import Closing
 
 _BLOCK = 1 << 20
 

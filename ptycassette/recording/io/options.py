@@ -33,9 +33,9 @@ from ptycassette.model.ports import (
 from ptycassette.model.records import NOT_JSON, Harness, SessionMeta, StreamKinds
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.screen import Size
+from ptycassette.model.tape import TAPE_OPTION
 from ptycassette.profiles.io import known_profile, version_query_of
 from ptycassette.recording.hooks import BeforeRecord
-from ptycassette.recording.io.git_head import git_commit
 from ptycassette.recording.io.journal_file import Durability
 from ptycassette.recording.session.base import (
     CLEAN_NAMES,
@@ -46,11 +46,11 @@ from ptycassette.recording.session.base import (
     kinds_named,
     size_given,
 )
-from ptycassette.recording.tape_option import TAPE_OPTION
 from ptycassette.system.clock import MonotonicClock, SystemSleeper, monotonic_s, random_id
-from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.project_file import Project, find_project
 from ptycassette.system.files.state_dirs import current_dir, home_dir
+from ptycassette.system.files.whole_file import read_plain
+from ptycassette.system.git_questions import git_commit
 from ptycassette.system.pty.process import PtyChild, spawn
 from ptycassette.system.pty.terminal import Scripted, TerminalTemplate, modes_of_line
 from ptycassette.terminal.emulator import default_emulator

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.cassette.io.target import check_target
+from ptycassette.cassette.io.staging import check_target
 from ptycassette.cassette.strict_json import check_value
 from ptycassette.errors import (
     CassetteError,
@@ -75,8 +75,7 @@ from ptycassette.system.files.locks import Lock, LockHolder, account_lock, targe
 from ptycassette.system.files.project_file import find_project
 from ptycassette.system.files.state_dirs import absolute, current_dir, private_dir, state_dir
 from ptycassette.system.ownership import Owner
-from ptycassette.system.pty.core_dumps import NoCoreDumps
-from ptycassette.system.pty.process import DEFAULT_GRACE_S, PtyChild, new_poll, spawn
+from ptycassette.system.pty.process import DEFAULT_GRACE_S, NoCoreDumps, PtyChild, new_poll, spawn
 from ptycassette.system.pty.terminal import QUIET, STOPPING, TAKEN, put_back
 
 if TYPE_CHECKING:

@@ -40,10 +40,9 @@ from ptycassette.recording.io.saver import Saver, StartedSaver, savers_wanted
 from ptycassette.recording.session.base import SessionBase
 from ptycassette.recording.session.session import Session, matches_in_file
 from ptycassette.system.clock import MonotonicClock, monotonic_s
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 from ptycassette.system.ownership import owned_context
-from ptycassette.system.priority import raised_priority
-from ptycassette.system.pty.process import PipedChild, PtyChild, spawn_piped
+from ptycassette.system.pty.process import PipedChild, PtyChild, raised_priority, spawn_piped
 from ptycassette.system.pty.terminal import (
     QUIET,
     STOPPING,

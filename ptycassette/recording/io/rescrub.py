@@ -67,7 +67,7 @@ from ptycassette.recording.sink_writer import TapeWriter, merged_reports
 from ptycassette.scrub.session import SessionScrubber
 from ptycassette.scrub.views.structured import strings_of
 from ptycassette.system.files.directory_handle import links_followed
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 from ptycassette.tape.matching.checking import TapeCheck
 from ptycassette.terminal.emulator import PyteEmulator, default_emulator
 

@@ -42,10 +42,9 @@ from ptycassette.recording.io.journal_file import JournalFile, tape_journal_of
 from ptycassette.recording.io.options import RunSpec
 from ptycassette.system.clock import monotonic_s
 from ptycassette.system.files.locks import is_gone, try_lock
-from ptycassette.system.files.plain_file import open_plain
+from ptycassette.system.files.whole_file import open_plain
 from ptycassette.system.interpreter import python_command
-from ptycassette.system.pty.core_dumps import NoCoreDumps
-from ptycassette.system.pty.process import new_poll
+from ptycassette.system.pty.process import NoCoreDumps, new_poll
 
 if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser
@@ -676,7 +675,7 @@ class Publisher:
                 return self.saved.manifest
             # It may have been killed after it published, before it could report.
             from ptycassette.cassette.io.pending import remove_abandoned_recordings
-            from ptycassette.cassette.io.published import published_manifest
+            from ptycassette.cassette.io.staging import published_manifest
 
             published = published_manifest(self._target, self._meta.id)
             if published is not None:

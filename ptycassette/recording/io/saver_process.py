@@ -41,8 +41,8 @@ from ptycassette.recording.io.saver import (
     send,
 )
 from ptycassette.system.clock import monotonic_s
+from ptycassette.system.ownership import is_making_a_temporary
 from ptycassette.system.pty.process import new_poll
-from ptycassette.system.unwinding import is_making_a_temporary
 
 if TYPE_CHECKING:
     from types import FrameType

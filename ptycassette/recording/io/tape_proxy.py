@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptycassette.profiles.profile import Profile
 from ptycassette.recording.io.options import RunningTape
-from ptycassette.system.closing import Closing
+from ptycassette.system.ownership import Closing
 
 if TYPE_CHECKING:
     from ptycassette.tape.consent.terms import Terms

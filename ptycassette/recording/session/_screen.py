@@ -20,8 +20,7 @@ from ptycassette.model.ports import Emulator
 from ptycassette.model.re2_engine import lazy_pattern
 from ptycassette.model.records import ExitStatus
 from ptycassette.model.screen import Screen, Size
-from ptycassette.terminal.core import Signal
-from ptycassette.terminal.turns import Turn, turn_after
+from ptycassette.terminal.core import Signal, Turn, turn_after
 
 # Output that the emulator has not seen yet, shortened without changing its final screen.
 

@@ -17,8 +17,7 @@ from typing import Protocol
 from ptycassette.model.ports import Clock, Sleeper
 from ptycassette.recording.session.core import PipedCore, SessionCore
 from ptycassette.system.clock import monotonic_s
-from ptycassette.system.priority import raised_priority
-from ptycassette.system.pty.process import PipedChild, PtyChild
+from ptycassette.system.pty.process import PipedChild, PtyChild, raised_priority
 from ptycassette.system.pty.terminal import Scripted
 
 _QUIET_S = 0.002

@@ -96,7 +96,7 @@ def matches_in_file(source: str) -> Satisfies:
         PatternError: it is not a regular expression that files may have.
     """
     # Imported here, so that patterns of Python code do not load RE2.
-    from ptycassette.model.file_patterns import file_pattern  # noqa: PLC0415
+    from ptycassette.model.re2_engine import file_pattern  # noqa: PLC0415
 
     pattern = file_pattern(source, multiline=True)
     what = f"a match of '{printable(source)}'"

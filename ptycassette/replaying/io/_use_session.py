@@ -15,8 +15,7 @@ import msgspec
 
 from ptycassette.agents.rerun.report import RerunReport
 from ptycassette.cassette.io.reader import Cassette, open_cassette
-from ptycassette.cassette.timeline.match_entries import read_entries
-from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
+from ptycassette.cassette.timeline.match import DEFAULT_THRESHOLD, Scorer, read_entries
 from ptycassette.errors import (
     CassetteError,
     DivergenceError,

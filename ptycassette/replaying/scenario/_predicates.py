@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from ptycassette.model.file_patterns import file_pattern
+from ptycassette.model.re2_engine import file_pattern
 from ptycassette.model.records import FrameRecord
 from ptycassette.replaying.scenario.predicate import (
     PER_CHAR,

@@ -10,7 +10,7 @@ import msgspec
 import yaml
 
 from ptycassette.errors import UsageError
-from ptycassette.model.file_patterns import FilePatterns
+from ptycassette.model.re2_engine import FilePatterns
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.visible_text import printable, visible
 from ptycassette.replaying.scenario._predicates import Predicate, TextQuery, evaluate, type_name

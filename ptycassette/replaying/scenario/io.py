@@ -21,7 +21,7 @@ from ptycassette.replaying.scenario.evaluation import (
 )
 from ptycassette.replaying.scenario.predicate import Evidence
 from ptycassette.system.files.near_names import hint_for_missing
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 
 SUFFIXES = (".scenario.yaml", ".scenario.yml", ".scenario.json")
 

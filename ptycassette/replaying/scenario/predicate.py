@@ -21,10 +21,9 @@ from typing import Any, Protocol
 import msgspec
 import yaml
 
-from ptycassette.cassette.timeline.match_entries import Entry, read_entries
+from ptycassette.cassette.timeline.match import Entry, read_entries
 from ptycassette.errors import UsageError
-from ptycassette.model.file_patterns import FilePattern, FilePatterns, file_pattern
-from ptycassette.model.re2_engine import PatternError
+from ptycassette.model.re2_engine import FilePattern, FilePatterns, PatternError, file_pattern
 from ptycassette.model.records import (
     Event,
     FinalRecord,
@@ -35,7 +34,7 @@ from ptycassette.model.records import (
     ServiceEventRecord,
 )
 from ptycassette.model.screen import DEFAULT_STYLE, Style
-from ptycassette.terminal.cells import split_cells
+from ptycassette.terminal.widths import split_cells
 
 # Limits for one check: a scenario and its recording may both come from a stranger.
 

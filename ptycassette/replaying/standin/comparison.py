@@ -9,14 +9,13 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette.timeline.match import (
+    Entry,
     EntryMatcher,
     Matching,
     RecordedSecrets,
     nearest_entry,
 )
-from ptycassette.cassette.timeline.match_entries import Entry
-from ptycassette.keys.reader import Key, KeyReader
-from ptycassette.model.answers import AnswerExpectation
+from ptycassette.keys.reader import AnswerExpectation, Key, KeyReader
 from ptycassette.model.records import Event, ExitStatus, InputRecord
 from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import printable, visible

@@ -26,8 +26,7 @@ from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ptycassette.cassette.timeline.match import Matching, RecordedSecrets
-from ptycassette.cassette.timeline.match_entries import Entry, read_entries
+from ptycassette.cassette.timeline.match import Entry, Matching, RecordedSecrets, read_entries
 from ptycassette.keys.reader import Key
 from ptycassette.model.records import Event, FinalRecord, InputRecord
 from ptycassette.model.screen import Size

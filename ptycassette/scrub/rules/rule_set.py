@@ -16,11 +16,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from ptycassette._tables import package_table, package_text, table_of
 from ptycassette.errors import UsageError
 from ptycassette.model.re2_engine import PatternError
 from ptycassette.model.resolved_types import resolved
-from ptycassette.model.toml_text import parse_toml
+from ptycassette.model.toml_text import package_table, package_text, parse_toml, table_of
 from ptycassette.scrub.match import Literals, Pattern
 from ptycassette.scrub.rules.values import JUDGES, SECRET_NAMES, is_random
 

@@ -23,8 +23,8 @@ from itertools import pairwise, product
 from operator import ne
 from typing import Any
 
-from ptycassette._tables import package_table
 from ptycassette.model.re2_engine import lazy_pattern
+from ptycassette.model.toml_text import package_table
 
 # Words in names: that a value is a secret, an id or a digest, and whose account it belongs to.
 

@@ -15,8 +15,8 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache
 
-from ptycassette._tables import package_table
 from ptycassette.model.re2_engine import lazy_pattern
+from ptycassette.model.toml_text import package_table
 
 _LONGEST = 160
 _ENDS = ":?>=]›❯»…→➜➤▶▸‣"  # noqa: RUF001 - the signs that are meant

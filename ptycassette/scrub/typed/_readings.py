@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptycassette.keys.lines import edited_text
-from ptycassette.keys.lines import typed_text as typed_in_line
-from ptycassette.keys.reader import REMOVING, typed_keys
+from ptycassette.keys.reader import REMOVING, edited_text, typed_keys
+from ptycassette.keys.reader import typed_text as typed_in_line
 from ptycassette.model.re2_engine import lazy_pattern
 
 SHORTEST_TYPED = 3

@@ -41,8 +41,8 @@ from ptycassette.model.records import JournalEvent, Output, Typed
 from ptycassette.model.screen import Screen, Size
 from ptycassette.scrub.typed._prompts import asks_for_secret
 from ptycassette.scrub.typed._readings import readings, text_of_line
-from ptycassette.terminal.cells import split_cells
 from ptycassette.terminal.emulator import default_emulator
+from ptycassette.terminal.widths import split_cells
 
 # The screen at one moment, as the typing user sees it.
 

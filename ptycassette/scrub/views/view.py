@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from ptycassette.keys.lines import TypedText, edited_text, typed_text
+from ptycassette.keys.reader import TypedText, edited_text, typed_text
 from ptycassette.model.re2_engine import lazy_pattern
 from ptycassette.model.screen import Size
 from ptycassette.scrub.mask import SELECTOR, TEXT, decimal_mask, mask

@@ -15,7 +15,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from securesystemslib.signer import CryptoSigner
 
-from ptycassette.cassette.manifest_digest import canonical_json
+from ptycassette.cassette.manifest import canonical_json
 from ptycassette.cassette.strict_json import parse_strict
 from ptycassette.errors import (
     CassetteError,

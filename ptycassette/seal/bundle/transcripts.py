@@ -11,7 +11,7 @@ import json
 from hashlib import sha256
 from typing import Any
 
-from ptycassette.cassette.manifest_digest import canonical_json
+from ptycassette.cassette.manifest import canonical_json
 from ptycassette.tape.providers.neutral import ModelAnswer, text_in
 
 

@@ -24,7 +24,7 @@ from ptycassette.seal.bundle.exporting import (
     verify_bundle,
 )
 from ptycassette.seal.trust import Trust
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 
 _MAX_BUNDLE_BYTES = 1 << 20
 _MAX_ACTUAL_BYTES = 64 << 20

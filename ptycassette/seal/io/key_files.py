@@ -12,8 +12,7 @@ from ptycassette.errors import RefusedError, UsageError
 from ptycassette.model.toml_text import MAX_TOML_BYTES, parse_toml
 from ptycassette.model.visible_text import visible
 from ptycassette.seal.trust import PublicKey, Trust, new_private_key, signer_of, trust_of
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import check_replaceable, write_whole
+from ptycassette.system.files.whole_file import check_replaceable, read_plain, write_whole
 
 KEY_VARIABLE = "PTYCASSETTE_SEAL_KEY"
 _MAX_KEY_BYTES = 64 << 10

@@ -18,7 +18,7 @@ from securesystemslib.dsse import Envelope
 from securesystemslib.signer import CryptoSigner
 
 from ptycassette.cassette.layout import GIT_ATTRIBUTES, MANIFEST, SCRUB_REPORT, Artifact
-from ptycassette.cassette.pinned import check_pinned
+from ptycassette.cassette.manifest import check_pinned
 from ptycassette.errors import (
     CassetteError,
     ExistsError,
@@ -51,9 +51,8 @@ from ptycassette.seal.trust import (
 )
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.files.directory_handle import DirectoryHandle, links_followed
-from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.state_dirs import absolute
-from ptycassette.system.files.whole_file import write_whole
+from ptycassette.system.files.whole_file import read_plain, write_whole
 from ptycassette.version import __version__
 
 # The files of a cassette as a seal sees them, and where the seal is.

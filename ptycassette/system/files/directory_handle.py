@@ -33,8 +33,8 @@ from ptycassette.errors import (
 )
 from ptycassette.model.limits import DEFAULT_LIMITS, Limits
 from ptycassette.model.visible_text import visible
-from ptycassette.system.closing import Closing
 from ptycassette.system.files.near_names import hint_for_missing
+from ptycassette.system.ownership import Closing
 
 BLOCK_BYTES = 1 << 20
 """The most that is read at once."""

@@ -39,8 +39,8 @@ from ptycassette.keys.quantities import LONGEST_S, TIME_EXAMPLES, parse_size, pa
 from ptycassette.model.screen import Size
 from ptycassette.model.toml_text import MAX_TOML_BYTES, parse_toml
 from ptycassette.model.visible_text import visible
-from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.state_dirs import absolute, current_dir, home_dir
+from ptycassette.system.files.whole_file import read_plain
 
 PROJECT_VARIABLE = "PTYCASSETTE_PROJECT"
 OWN_NAME, SHARED_NAME = "ptycassette.toml", "pyproject.toml"

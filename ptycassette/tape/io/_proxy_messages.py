@@ -12,10 +12,12 @@ from ptycassette.tape.consent.terms import Terms
 from ptycassette.tape.retries import Retries
 
 
-class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a proxy.
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a proxy: the only line sent to it. It ends when that pipe ends.
 
     Attributes:
+        journal: the new file for its notes.
+        terms: what may leave the machine.
         token: the secret that its clients send.
         upstreams: base URLs of providers, by the names of their routes.
         forward: whether it is also an HTTP proxy.
@@ -25,6 +27,8 @@ class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
         retries: how to repeat failed requests; None to pass errors of providers on.
     """
 
+    journal: str = ""
+    terms: Terms = Terms()
     token: str
     upstreams: Mapping[str, str]
     forward: bool = False
@@ -32,14 +36,6 @@ class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
     authorities: Sequence[str] = ()
     origin_us: int = 0
     retries: Retries | None = None
-
-
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """The only line sent to the proxy. The proxy ends when that pipe ends."""
-
-    journal: str
-    plan: ProxyPlan
-    terms: Terms
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):

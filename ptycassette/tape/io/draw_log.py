@@ -23,7 +23,7 @@ import msgspec
 from ptycassette.errors import ExistsError, StorageError, UsageError
 from ptycassette.model.records import EVENTS_VARIABLE
 from ptycassette.system.files.locks import temporary_folder
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 from ptycassette.system.ownership import owned_context
 from ptycassette.tape.draws import (
     Draw,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ptycassette.errors import JournalError, NotFoundError, StorageError
-from ptycassette.system.closing import Closing
+from ptycassette.system.ownership import Closing
 from ptycassette.tape.items import TapeItem
 from ptycassette.tape.journal_codec import TapeDecoder, TapeEncoder, TapeHead
 

@@ -19,7 +19,7 @@ from ptycassette.system.clock import monotonic_s
 from ptycassette.tape._frames import MessageFollower, NotFollowedError
 from ptycassette.tape._heads import MAX_HEAD_BYTES, end_of_head, own_answer, read_request
 from ptycassette.tape.io._exchange import Exchange
-from ptycassette.tape.io._proxy_messages import ProxyPlan
+from ptycassette.tape.io._proxy_messages import Order
 from ptycassette.tape.io._wire import (
     BLOCK,
     ExchangeContext,
@@ -376,16 +376,16 @@ class Proxy:
     """A proxy in the running event loop.
 
     Args:
-        plan: its settings.
+        order: its settings.
         sink: takes the items that it notes.
         gate: decides what may leave the machine.
         report: takes lines for the user.
     """
 
     def __init__(
-        self, plan: ProxyPlan, *, sink: TapeSink, gate: Gate, report: Callable[[str], None]
+        self, order: Order, *, sink: TapeSink, gate: Gate, report: Callable[[str], None]
     ) -> None:
-        self._plan, self._sink, self._gate, self._report = plan, sink, gate, report
+        self._order, self._sink, self._gate, self._report = order, sink, gate, report
         self._connections = itertools.count(1)
         self._open: set[asyncio.Task[None]] = set()
         self._fallback: RecordedAnswers | None = None
@@ -399,31 +399,31 @@ class Proxy:
             StorageError: the certificate cannot be written.
             OSError: no port is available.
         """
-        plan = self._plan
-        authorities = [Path(one) for one in plan.authorities]
+        order = self._order
+        authorities = [Path(one) for one in order.authorities]
         self._authority = None
-        if plan.forward:
+        if order.forward:
             # It loads a library of cryptography that most programs do not need.
             from ptycassette.tape.io._authority import Authority  # noqa: PLC0415
 
             self._authority = Authority()
-            self._authority.write(Path(plan.ca_file), authorities)
+            self._authority.write(Path(order.ca_file), authorities)
         self._server = await asyncio.start_server(
             self._accept, HOST, 0, limit=BLOCK, backlog=_BACKLOG
         )
         self.port = self._server.sockets[0].getsockname()[1]
         self._routes = Routes(
-            token=plan.token, port=self.port, upstreams=plan.upstreams, forward=plan.forward
+            token=order.token, port=self.port, upstreams=order.upstreams, forward=order.forward
         )
-        self._fallback = _recorded_answers(plan.retries)
+        self._fallback = _recorded_answers(order.retries)
         self._context = ExchangeContext(
             sink=self._sink,
             upstreams=Upstreams(own_port=self.port, context=provider_context(authorities)),
             gate=self._gate,
-            now_us=lambda: round(monotonic_s() * 1e6) - plan.origin_us,
+            now_us=lambda: round(monotonic_s() * 1e6) - order.origin_us,
             report=self._report,
             number=itertools.count(1).__next__,
-            retries=plan.retries,
+            retries=order.retries,
             recorded_answer=_no_answer if self._fallback is None else self._fallback.find,
         )
 
@@ -433,8 +433,8 @@ class Proxy:
         Also deletes the certificate and closes the cassette of recorded answers.
         """
         self._server.close()
-        if self._plan.ca_file:
-            Path(self._plan.ca_file).unlink(missing_ok=True)  # noqa: ASYNC240 - one name, once
+        if self._order.ca_file:
+            Path(self._order.ca_file).unlink(missing_ok=True)  # noqa: ASYNC240 - one name, once
         if self._open:
             await asyncio.wait(self._open, timeout=_GRACE_S)
         for task in self._open:

@@ -82,8 +82,8 @@ async def _serve(order: Order, parent: int) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, end, number)
     gate = TermsGate(order.terms, load_prices())
-    with TapeJournalFile(Path(order.journal), origin_us=order.plan.origin_us) as journal:
-        proxy = Proxy(order.plan, sink=_WatchedSink(journal), gate=gate, report=_Reports())
+    with TapeJournalFile(Path(order.journal), origin_us=order.origin_us) as journal:
+        proxy = Proxy(order, sink=_WatchedSink(journal), gate=gate, report=_Reports())
         await proxy.start()
         os.set_blocking(1, False)
         _send(Ready(port=proxy.port))

@@ -16,7 +16,7 @@ from ptycassette.cassette.tape_lines import tape_facts
 from ptycassette.errors import UsageError
 from ptycassette.model.toml_text import MAX_TOML_BYTES
 from ptycassette.profiles.io import own_folder
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 from ptycassette.tape.items import kept_target
 from ptycassette.tape.matching.checking import tape_damage
 from ptycassette.tape.matching.matcher import Matcher

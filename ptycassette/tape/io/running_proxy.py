@@ -18,14 +18,13 @@ from ptycassette import errors
 from ptycassette.errors import CassetteError, PreflightError, StorageError, UsageError
 from ptycassette.extras import need_extra
 from ptycassette.profiles.profile import Profile
-from ptycassette.system.closing import Closing
 from ptycassette.system.interpreter import python_command
 from ptycassette.system.network import NETWORK_VARIABLE, network_disabled
+from ptycassette.system.ownership import Closing
 from ptycassette.tape.consent.terms import Terms, approved, is_local
 from ptycassette.tape.io._proxy_messages import (
     NotStarted,
     Order,
-    ProxyPlan,
     Ready,
     Reported,
     Stopped,
@@ -142,7 +141,9 @@ def start_proxy(
     authorities = [environment[name] for name in CA_VARIABLES if environment.get(name)]
     if system := ssl.get_default_verify_paths().cafile:
         authorities.append(system)
-    plan = ProxyPlan(
+    order = Order(
+        journal=str(journal),
+        terms=terms,
         token=secrets.token_urlsafe(_TOKEN_BYTES),
         upstreams=where.upstreams,
         forward=proxy_env,
@@ -151,7 +152,7 @@ def start_proxy(
         origin_us=origin_us,
         retries=retries,
     )
-    return RunningProxy(plan, where, terms, journal=journal)
+    return RunningProxy(order, where)
 
 
 def refuse_network(profile: Profile, environment: Mapping[str, str]) -> None:
@@ -201,20 +202,18 @@ class RunningProxy(Closing):
     """A proxy in a process of its own, which ends with this object and with this process.
 
     Args:
-        plan: the settings of the proxy.
+        order: the settings of the proxy; its journal is a new file in a private directory.
         where: how the program is pointed at it.
-        terms: what may leave the machine.
-        journal: the new file for its notes, in a private directory.
 
     Raises:
         UsageError: an upstream is not a base URL.
         StorageError: the journal cannot be made, or the process cannot be started.
     """
 
-    def __init__(self, plan: ProxyPlan, where: Pointing, terms: Terms, *, journal: Path) -> None:
-        self.secrets = (plan.token,)
+    def __init__(self, order: Order, where: Pointing) -> None:
+        self.secrets = (order.token,)
         """Secrets in the program's environment that must not become public."""
-        self.upstreams = dict(plan.upstreams)
+        self.upstreams = dict(order.upstreams)
         """Base URLs of the providers that it serves; empty if it is an HTTP proxy for all."""
         self.reports: list[str] = []
         """Lines for the user that were read so far."""
@@ -233,7 +232,7 @@ class RunningProxy(Closing):
         except (OSError, ValueError) as failed:
             raise StorageError(f"the tape's proxy cannot be started: {failed}") from failed
         try:
-            self.port = self._begin(Order(journal=str(journal), plan=plan, terms=terms))
+            self.port = self._begin(order)
         except BaseException:
             self.close()
             raise
@@ -241,9 +240,9 @@ class RunningProxy(Closing):
         self.address = address
         """Host and port: they change with each recording, and the program may show them."""
         self.environment, self.arguments = where.at(
-            f"http://{address}/{plan.token}",
-            proxy=f"http://ptycassette:{plan.token}@{address}",
-            ca=plan.ca_file,
+            f"http://{address}/{order.token}",
+            proxy=f"http://ptycassette:{order.token}@{address}",
+            ca=order.ca_file,
         )
         os.set_blocking(self._output.fileno(), False)
 

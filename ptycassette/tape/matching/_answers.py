@@ -15,8 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.model.file_patterns import FilePattern
-from ptycassette.model.re2_engine import compile_re2
+from ptycassette.model.re2_engine import FilePattern, compile_re2
 from ptycassette.model.records import NOT_JSON
 
 # Tokens in a text: matches of declared values and patterns, from left to right.

@@ -29,7 +29,12 @@ from ptycassette.tape.matching.misses import (
     question_of,
     undeclared,
 )
-from ptycassette.tape.matching.question import Rules, Skeletons, question_key
+from ptycassette.tape.matching.question import (
+    Rules,
+    Skeletons,
+    has_boundaries,
+    question_key,
+)
 
 Kind = Literal[
     "changed", "unplayable", "ambiguous", "lookalike", "too-early", "stray", "undeclared"
@@ -199,7 +204,8 @@ def tape_fingerprint(
 
 
 def _changed(recorded: Recorded, rules: Rules, key: bytes) -> Iterator[TapeFinding | None]:
-    skeletons = Skeletons(rules, {})
+    boundaries = has_boundaries(exchange.entry for exchange in recorded.exchanges)
+    skeletons = Skeletons(rules, {}, boundaries=boundaries)
     for exchange in recorded.exchanges:
         yield None
         entry = exchange.entry

@@ -50,6 +50,7 @@ from ptycassette.tape.matching.question import (
     Rules,
     Skeleton,
     Skeletons,
+    has_boundaries,
     question_key,
 )
 
@@ -556,10 +557,11 @@ class Matcher:
         self._rules = rules
         self._key = key
         self.recorded = Recorded(exchanges, rules)
-        self._skeletons = Skeletons(rules, declared or {})
+        entries = [one.entry for one in exchanges]
+        self._skeletons = Skeletons(rules, declared or {}, boundaries=has_boundaries(entries))
         self._binding = Binding()
         self._masked = MaskedValues(self.recorded, key=key, compared=compare_secrets)
-        self._waiting = Waiting([one.entry for one in exchanges], rules, self._is_taken)
+        self._waiting = Waiting(entries, rules, self._is_taken)
         self._turns = Conversations(self.recorded, rules) if strict else None
         self._uncompared: list[int] = []
         self._misses = Misses(self.recorded)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import sha256
 from heapq import nsmallest
@@ -22,6 +23,7 @@ from ptycassette.model.tape import Chunk, TapeEntry, VolatileToken
 from ptycassette.model.visible_text import visible
 from ptycassette.tape.matching._answers import Found, Node, Text, found_in, parse_json, renamed
 from ptycassette.tape.matching.question import (
+    BOUNDARY,
     DECLARED_TYPES,
     MOST_DIGESTS,
     SECRET,
@@ -29,7 +31,9 @@ from ptycassette.tape.matching.question import (
     Rules,
     Skeleton,
     Token,
+    is_delimiter,
     masked_digest,
+    parts_between,
     shown_path,
 )
 
@@ -483,10 +487,49 @@ def leaves(
         numbers = frozenset(_numbers(parse_json(question.body)))
         document = msgspec.json.decode(_shown(question.body, in_body, numbers))
     except NOT_JSON:
-        found["body"] = _shown(question.body, in_body).decode("utf-8", "replace")
+        found |= _parts(question.body, in_body)
     else:
         found |= {shown_path(path): value for path, value in _walk(document, ())}
     return found
+
+
+def _parts(body: bytes, tokens: list[tuple[int, int, str]]) -> _Leaves:
+    """The parts of a multipart by their field names; otherwise the whole as ``body``."""
+    tokens = sorted(tokens)
+    delimiters = [
+        (offset, offset + length)
+        for offset, length, type_ in tokens
+        if type_ == BOUNDARY and is_delimiter(body, offset)
+    ]
+    if not delimiters:
+        return {"body": _text_or_size(body, 0, len(body), tokens)}
+    found: _Leaves = {}
+    for number, part in enumerate(parts_between(body, delimiters), 1):
+        head = _text_or_size(body, *part.head, tokens)
+        name = _FIELD.search(head)
+        field = f"part {number}" + (f" ({visible(name[1], limit=_SHOWN_CHARS)})" if name else "")
+        found[f"{field} headers"] = head
+        found[field] = _text_or_size(body, *part.content, tokens)
+    return found
+
+
+_FIELD = re.compile(r"""[;\s]name="([^"\r\n]*)\"""")
+
+
+def _text_or_size(body: bytes, start: int, end: int, tokens: list[tuple[int, int, str]]) -> str:
+    """A stretch of a body as text; size and digest if it is no text. ``tokens`` are sorted."""
+    first = bisect_left(tokens, (start,))
+    last = bisect_left(tokens, (end,))
+    within = [
+        (offset - start, length, type_)
+        for offset, length, type_ in tokens[first:last]
+        if offset + length <= end
+    ]
+    data = body[start:end]
+    try:
+        return _shown(data, within).decode()
+    except UnicodeDecodeError:
+        return f"{len(data):,} bytes, SHA-256 {hashlib.sha256(data).hexdigest()[:16]}"
 
 
 def _shown(

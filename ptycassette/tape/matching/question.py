@@ -7,6 +7,9 @@ questions have the same skeleton only if they differ in nothing but the values o
 *key* is the HMAC of the skeleton.
 
 Tokens come in the order of the skeleton, so the tokens of two questions with one key correspond.
+
+A client draws the boundary of a multipart body (RFC 2046) anew for each upload. So it is a token
+wherever it separates parts, and in the header that names it.
 """
 
 from __future__ import annotations
@@ -18,15 +21,16 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from itertools import islice, pairwise
 from typing import Final, Literal
 
 import msgspec
 
-from ptycassette.cassette.secret_digests import LEAST_BITS, digest_of, guessing_bits
+from ptycassette.cassette.timeline.match import LEAST_BITS, digest_of, guessing_bits
 from ptycassette.errors import UsageError
-from ptycassette.model.file_patterns import FilePattern, file_pattern
+from ptycassette.model.re2_engine import FilePattern, file_pattern
 from ptycassette.model.records import HeadSecret
-from ptycassette.model.tape import MaskedDigest, VolatileToken
+from ptycassette.model.tape import MaskedDigest, TapeEntry, VolatileToken
 from ptycassette.profiles.session_log import StrictTable, check_regex, read_checked
 from ptycassette.tape.matching._answers import (
     Finder,
@@ -125,7 +129,8 @@ class PathTree:
 SECRET = "secret"  # noqa: S105 - the name of a type
 DECLARED_TYPES = ("cwd", "home", "tmp")
 """Types of values that the caller declares; they are found in any text."""
-_BUILT_IN_TYPES = (*DECLARED_TYPES, SECRET)
+BOUNDARY = "boundary"
+"""The type of the text between the parts of a multipart body."""
 _NEVER_COMPARED = frozenset(
     {"authorization", "proxy-authorization", "cookie", "x-api-key", "x-goog-api-key", "api-key"}
 )
@@ -137,6 +142,12 @@ class TokenType(StrictTable, frozen=True):
 
     answers: bool = False
     measured: bool = False
+
+
+_BUILT_IN_TYPES = {
+    **dict.fromkeys((*DECLARED_TYPES, SECRET), TokenType(answers=True)),
+    BOUNDARY: TokenType(measured=True),
+}
 
 
 class _Token(StrictTable, frozen=True):
@@ -187,7 +198,7 @@ class Rules:
         self.digest = hashlib.sha256(msgspec.json.encode(files)).hexdigest()
         self.headers = tuple(sorted({name.lower() for file in files for name in file.headers}))
         self.turns = tuple(parse_path(path) for file in files for path in file.turns)
-        self.types = dict.fromkeys(_BUILT_IN_TYPES, TokenType(answers=True))
+        self.types = dict(_BUILT_IN_TYPES)
         self.paths = PathTree()
         self._at_path: list[tuple[str, Finder | None]] = []
         self._in_header: dict[str, list[_Token]] = {}
@@ -218,7 +229,7 @@ class Rules:
             UsageError: a file is wrong, or contradicts an earlier one about a type.
         """
         checked = tuple(_checked(text, where) for text, where in files)
-        known = dict.fromkeys(_BUILT_IN_TYPES, TokenType(answers=True))
+        known = dict(_BUILT_IN_TYPES)
         for file, (_, where) in zip(checked, files, strict=True):
             for name, behaviour in file.types.items():
                 if known.setdefault(name, behaviour) != behaviour:
@@ -330,11 +341,16 @@ class CanonicalBody(msgspec.Struct, frozen=True):
 
 
 def canonical_text(
-    where: str, text: bytes, finder: Finder | str, secrets: Sequence[HeadSecret] = ()
+    where: str,
+    text: bytes,
+    finder: Finder | str,
+    secrets: Sequence[HeadSecret] = (),
+    boundary: Span | None = None,
 ) -> tuple[bytes, list[Token]]:
     """The canonical form of a header or target; a type as ``finder`` makes all of it one token.
 
-    ``secrets`` are the values behind placeholders in ``text``, and become tokens.
+    ``secrets`` are the values behind placeholders in ``text``, and become tokens. ``boundary`` is a
+    token even if it is masked.
     """
     if isinstance(finder, str):
         value = bytearray(text)
@@ -344,7 +360,7 @@ def canonical_text(
         return _written(text, [Span(0, len(text), finder)]), [whole]
     values = {one.offset: one.value for one in secrets}
     given = [Span(one.offset, one.offset + one.length, SECRET) for one in secrets]
-    spans = _joined(given, finder.find(text))
+    spans = _joined(_joined([boundary] if boundary else [], given), finder.find(text))
     tokens = [
         Token(
             where,
@@ -368,8 +384,12 @@ def canonical_body(
     anywhere: Finder,
     given: tuple[VolatileToken, ...],
     simple: dict[bytes, _Form],
+    *,
+    boundary: bytes = b"",
 ) -> CanonicalBody:
     """The canonical form of a body: as JSON if it is JSON, otherwise by its bytes.
+
+    In a multipart body, the boundary and what ``anywhere`` finds in headers and texts are tokens.
 
     Args:
         body: the bytes.
@@ -378,17 +398,138 @@ def canonical_body(
         given: places that are tokens in any case.
         simple: a cache of the forms of short texts without tokens under these rules, mostly names
             of members. It is read and filled.
+        boundary: the boundary that the header names; empty if the body is no multipart.
     """
     places = _in_order(given)
     try:
         tree = parse_json(body)
     except NoJsonError:
         spans = [Span(one.offset, one.offset + one.length, one.type) for one in places]
+        if boundary and all(one.type != BOUNDARY for one in spans):
+            spans = _in_multipart(body, boundary, anywhere, spans)
         tokens = tuple(_token(body, span.start, span.end, span.type) for span in spans)
         return CanonicalBody(b"bytes;" + _written(body, spans), tokens)
     writer = _Writer(body, rules, anywhere, places, simple)
     form, found = writer.value(tree, (rules.paths,))
     return CanonicalBody(b"json;" + form, tuple(found))
+
+
+# Multipart bodies: RFC 2046, section 5.1.
+
+
+_MULTIPART = re.compile(r"\s*multipart/", re.IGNORECASE)
+_NAMES_BOUNDARY = re.compile(rb"[;\s]boundary\*?=", re.IGNORECASE)
+_LONGEST_TYPE = 4096
+"""The longest header that is searched for a boundary; a boundary has at most 70 characters."""
+_LONGEST_HEAD = 16 << 10
+_MOST_PARTS = 4096
+"""The most delimiters that become tokens; a body with more is compared by its bytes."""
+_MOST_NESTED = 3
+_LONGEST_TEXT_PART = 256 << 10
+"""The longest part that is searched for tokens; longer ones are files, compared byte by byte."""
+
+
+def boundary_place(content_type: str) -> Span | None:
+    """Where a ``Content-Type`` names the boundary of a multipart body, in bytes.
+
+    None if it is no multipart, or names no boundary in plain text.
+    """
+    from email.message import Message  # noqa: PLC0415 - most questions have no parts
+
+    if len(content_type) > _LONGEST_TYPE or not _MULTIPART.match(content_type):
+        return None
+    text = content_type.encode("utf-8", "surrogateescape")
+    header = Message()
+    header["content-type"] = text.decode("latin-1")
+    boundary = (header.get_boundary() or "").encode("latin-1", "replace")
+    named = _NAMES_BOUNDARY.search(text)
+    start = text.find(boundary, named.end()) if boundary and named else -1
+    return Span(start, start + len(boundary), BOUNDARY) if start >= 0 else None
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A part of a multipart body: where its headers and its content begin and end."""
+
+    head: tuple[int, int]
+    content: tuple[int, int]
+
+
+def parts_between(body: bytes, delimiters: Sequence[tuple[int, int]]) -> list[Part]:
+    """The parts of a multipart body, given where its boundary begins and ends each time."""
+    parts: list[Part] = []
+    for (_, before), (after, _) in pairwise(delimiters):
+        end = after - len(b"\n--")
+        if body[end - 1 : end] == b"\r":
+            end -= 1
+        start = body.find(b"\n", before, after) + 1
+        if end < start:  # the part is empty, without the blank line
+            continue
+        blank = _BLANK.search(body, start, min(end, start + _LONGEST_HEAD))
+        head_end, content = blank.span() if blank else (start, start)
+        parts.append(Part((start, head_end), (content, end)))
+    return parts
+
+
+_BLANK = re.compile(rb"(?:(?<=\n)|\n)\r?\n")
+
+
+def is_delimiter(body: bytes, offset: int) -> bool:
+    """Whether a boundary at this place begins a line, after two hyphens."""
+    return body[max(0, offset - 3) : offset] in {b"\n--", b"--"}
+
+
+def _in_multipart(body: bytes, boundary: bytes, anywhere: Finder, given: list[Span]) -> list[Span]:
+    """The tokens of a multipart body; where two overlap, a boundary wins, then one of ``given``."""
+    boundaries: list[Span] = []
+    texts: list[tuple[int, int]] = []
+    todo = [((0, len(body)), boundary, 0)]
+    while todo:
+        (start, end), wanted, depth = todo.pop()
+        line = re.compile(rb"--(%b)(?=--|[ \t]*(?:\r?\n|\Z))" % re.escape(wanted))
+        found = (one.span(1) for one in line.finditer(body, start, end))
+        lines = (place for place in found if is_delimiter(body, place[0]))
+        delimiters = list(islice(lines, _MOST_PARTS + 1))
+        if len(delimiters) + len(boundaries) > _MOST_PARTS:
+            return given
+        boundaries += (Span(*one, BOUNDARY) for one in delimiters)
+        for part in parts_between(body, delimiters):
+            texts.append(part.head)
+            inner = _boundary_in_head(body, part.head) if depth < _MOST_NESTED else None
+            if inner is not None:
+                boundaries.append(inner)
+                todo.append((part.content, body[inner.start : inner.end], depth + 1))
+            elif _is_text(body, part.content):
+                texts.append(part.content)
+    spans = _joined(sorted(boundaries), given)
+    more: list[Span] = []
+    for start, end in texts:
+        found_here = anywhere.find(body[start:end])
+        more += (Span(start + one.start, start + one.end, one.type) for one in found_here)
+    return _joined(spans, sorted(more))
+
+
+def _boundary_in_head(body: bytes, head: tuple[int, int]) -> Span | None:
+    """The boundary of a multipart within a multipart, if the headers of a part name one."""
+    start, end = head
+    for line in _TYPE_LINE.finditer(body, start, end):
+        place = boundary_place(line[1].decode("utf-8", "surrogateescape"))
+        if place is not None:
+            return Span(line.start(1) + place.start, line.start(1) + place.end, BOUNDARY)
+    return None
+
+
+_TYPE_LINE = re.compile(rb"^content-type:([^\n]*(?:\n[ \t][^\n]*)*)", re.IGNORECASE | re.MULTILINE)
+
+
+def _is_text(body: bytes, place: tuple[int, int]) -> bool:
+    start, end = place
+    if end - start > _LONGEST_TEXT_PART:
+        return False
+    try:
+        body[start:end].decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _in_order(given: tuple[VolatileToken, ...]) -> list[VolatileToken]:
@@ -624,16 +765,34 @@ class Skeleton(msgspec.Struct, frozen=True):
     tokens: tuple[Token, ...]
 
 
+def has_boundaries(entries: Iterable[TapeEntry]) -> bool:
+    """Whether the boundaries of multiparts are tokens on this tape, or it has no multiparts."""
+    return all(
+        any(token.type == BOUNDARY for token in entry.tokens)
+        for entry in entries
+        for name, value in entry.headers
+        if name == _TYPE_HEADER and entry.key and boundary_place(value) is not None
+    )
+
+
+_TYPE_HEADER = "content-type"
+
+
 class Skeletons:
     """Makes skeletons.
 
     Args:
         rules: what is volatile.
         declared: values of this run that are tokens wherever they appear: ``cwd``, ``home``, ...
+        boundaries: whether the boundary of a multipart is a token. It was none in recordings of
+            earlier versions (``has_boundaries``).
     """
 
-    def __init__(self, rules: Rules, declared: Mapping[str, str]) -> None:
+    def __init__(
+        self, rules: Rules, declared: Mapping[str, str], *, boundaries: bool = True
+    ) -> None:
         self._rules = rules
+        self._boundaries = boundaries and _TYPE_HEADER in rules.headers
         self._anywhere = rules.anywhere(declared)
         self._in_target = rules.in_target(declared)
         self._in_header = {name: rules.in_header(name, declared) for name in rules.headers}
@@ -645,6 +804,7 @@ class Skeletons:
         tokens: list[Token] = []
         parts = [f"{question.kind} {question.method} {question.form};".encode()]
         secrets = question.head_secrets
+        boundary = b""
         parts.append(self._text("upstream", question.upstream, self._anywhere, tokens))
         parts.append(self._text("target", question.target, self._in_target, tokens, secrets))
         for name in self._rules.headers:
@@ -652,20 +812,34 @@ class Skeletons:
             for number, value in enumerate(values):
                 parts.append(f"{name}:".encode())
                 first = () if number else secrets
-                parts.append(self._text(name, value, self._in_header[name], tokens, first))
+                place = self._boundary(name, value)
+                if place is not None:
+                    text = value.encode("utf-8", "surrogateescape")
+                    boundary = boundary or text[place.start : place.end]
+                finder = self._in_header[name]
+                parts.append(self._text(name, value, finder, tokens, first, boundary=place))
         if question.kind != "http":
             tokens.append(Token("within", 0, 0, _WITHIN, repr(question.within).encode()))
-        body = self._body(question.body, _given(question))
+        body = self._body(question.body, _given(question), boundary)
         found: Iterable[Token] = body.tokens
         if question.stored not in {b"", question.body}:
             places = tuple(VolatileToken(one.offset, one.length, one.type) for one in found)
-            body = self._body(question.stored, places)
+            body = self._body(question.stored, places, boundary)
             found = _as_asked(question, body.tokens)
         parts.append(body.form)
         return Skeleton(b"".join(parts), (*tokens, *found))
 
-    def _body(self, body: bytes, given: tuple[VolatileToken, ...]) -> CanonicalBody:
-        return canonical_body(body, self._rules, self._anywhere, given, self._simple)
+    def _boundary(self, name: str, value: str) -> Span | None:
+        if name != _TYPE_HEADER or not self._boundaries or isinstance(self._in_header[name], str):
+            return None
+        return boundary_place(value)
+
+    def _body(
+        self, body: bytes, given: tuple[VolatileToken, ...], boundary: bytes
+    ) -> CanonicalBody:
+        return canonical_body(
+            body, self._rules, self._anywhere, given, self._simple, boundary=boundary
+        )
 
     def _text(
         self,
@@ -674,13 +848,16 @@ class Skeletons:
         finder: Finder | str,
         tokens: list[Token],
         secrets: tuple[HeadSecret, ...] = (),
+        *,
+        boundary: Span | None = None,
     ) -> bytes:
         within = [one for one in secrets if one.where == where]
-        known = None if within else self._texts.get((where, text))
+        single = bool(within or boundary)
+        known = None if single else self._texts.get((where, text))
         if known is None:
             data = text.encode("utf-8", "surrogateescape")
-            known = canonical_text(where, data, finder, within)
-            if not within and len(text) <= _LONGEST_KNOWN:  # the same for most questions
+            known = canonical_text(where, data, finder, within, boundary)
+            if not single and len(text) <= _LONGEST_KNOWN:  # the same for most questions
                 if len(self._texts) >= _MOST_KNOWN:
                     self._texts.clear()
                 self._texts[where, text] = known

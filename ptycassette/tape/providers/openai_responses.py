@@ -536,7 +536,7 @@ class Conversations:
 
         Args:
             question: the message of the client.
-            answer: the messages of the provider.
+            answer: the messages of the provider, or its whole response.
         """
         asked = _document(question)
         if asked is None:
@@ -550,8 +550,9 @@ class Conversations:
                 continue
             if event.get("type") == "response.output_item.done":
                 output.append(event.get("item"))
-            response = event.get("response")
-            if event.get("type") in _ENDS and isinstance(response, dict):
+            whole = event.get("object") == "response"
+            response = event if whole else event.get("response")
+            if (whole or event.get("type") in _ENDS) and isinstance(response, dict):
                 listed = response.get("output")
                 self._said[str(response.get("id"))] = said + (listed or output)
 
@@ -565,6 +566,12 @@ class Conversations:
             return None
         kept = {name: value for name, value in asked.items() if name not in _OF_A_MESSAGE}
         return msgspec.json.encode({**kept, "input": said, "stream": True})
+
+    def with_earlier(self, body: bytes) -> bytes:
+        """A request's body with the conversation before it; unchanged if that is unknown."""
+        asked = _document(body)
+        said = None if asked is None or not asked.get(PREVIOUS) else self._before(asked)
+        return body if said is None else msgspec.json.encode({**(asked or {}), "input": said})
 
     def warmed(self, message: bytes) -> tuple[bytes, ...] | None:
         """The answer to a message that wants nothing generated; None if it wants something.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.cassette.manifest_digest import canonical_json
+from ptycassette.cassette.manifest import canonical_json
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.cassette._manifest import decode_manifest, encode_manifest, peek_version
 from ptycassette.cassette.layout import (
     MANIFEST,
     REQUIRED_FILES,
@@ -19,9 +18,12 @@ from ptycassette.cassette.layout import (
     read_artifacts,
     with_artifacts,
 )
-from ptycassette.cassette.manifest_digest import (
+from ptycassette.cassette.manifest import (
     CONTRACT,
     check_manifest_digest,
+    decode_manifest,
+    encode_manifest,
+    peek_version,
     with_manifest_digest,
 )
 from ptycassette.errors import (

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from ptycassette.cassette._chunks import (
+from ptycassette.cassette._lines import (
+    Batch,
     ChunkCoverage,
+    Source,
     check_frame_range,
     check_output_range,
     chunk_fault,
+    merge_runs,
 )
-from ptycassette.cassette._lines import Batch, Source, merge_runs
 from ptycassette.cassette.layout import is_sha256, sha256_hex
 from ptycassette.errors import ChunkError, LimitError, SequenceError, TimeError
 from ptycassette.model.limits import Limits

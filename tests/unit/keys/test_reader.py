@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.keys.names import canonical_key, encode_key
-from ptycassette.keys.reader import KeyReader, read_keys, typed_keys
-from ptycassette.model.answers import AnswerExpectation, is_answer
+from ptycassette.keys.reader import AnswerExpectation, KeyReader, is_answer, read_keys, typed_keys
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ptycassette import open_cassette
 from ptycassette.agents.rerun.script import script_of
 from ptycassette.cassette.timeline.exchange_cutting import exchanges
-from ptycassette.model.answers import AnswerReader, is_answer
+from ptycassette.keys.reader import AnswerReader, is_answer
 from ptycassette.model.records import JournalEvent, Output, Resized, Typed
 from ptycassette.model.screen import Size
 from ptycassette.recording.sink_writer import answers_apart

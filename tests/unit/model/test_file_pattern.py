@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.model.file_patterns import FilePattern, PatternError, file_pattern
+from ptycassette.model.re2_engine import FilePattern, PatternError, file_pattern
 
 TEXTS = (
     "",

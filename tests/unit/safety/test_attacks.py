@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.cassette.timeline import match, match_entries
-from ptycassette.cassette.timeline.match import nearest_entry
-from ptycassette.cassette.timeline.match_entries import Entry, iter_entries, read_entries
+from ptycassette.cassette.timeline import match
+from ptycassette.cassette.timeline import match as match_entries
+from ptycassette.cassette.timeline.match import Entry, iter_entries, nearest_entry, read_entries
 from ptycassette.errors import ExistsError, LimitError, NotFoundError, UsageError
 from ptycassette.keys.names import PASTE_START
 from ptycassette.keys.reader import KeyReader

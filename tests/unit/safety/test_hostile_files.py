@@ -43,7 +43,7 @@ from ptycassette.replaying.scenario.io import check_file, find_scenarios, load_s
 from ptycassette.replaying.standin.io.process import read_reports
 from ptycassette.scrub.io.setup import load_config
 from ptycassette.scrub.rules.rule_set import parse_config
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 
 YAML_BOMBS = {
     "aliases": b"a: &a [x]\nb: [*a, *a]",

@@ -20,10 +20,9 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.repair import git_risks
 from ptycassette.errors import CassetteError, NotFoundError
 from ptycassette.model.records import ExitStatus, Finished, Output
-from ptycassette.recording.io import git_head
-from ptycassette.recording.io.git_head import git_commit
 from ptycassette.scrub.io.auditors import audit
-from ptycassette.system.git_questions import WorkTree, asked_git
+from ptycassette.system import git_questions as git_head
+from ptycassette.system.git_questions import WorkTree, asked_git, git_commit
 from ptycassette.system.interpreter import program_of_ours
 from ptycassette.testing import write_cassette
 from tests.commands import COMMAND

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ptycassette.cassette.manifest_digest import canonical_json
+from ptycassette.cassette.manifest import canonical_json
 from ptycassette.seal.bundle.exporting import Demands, digest_of, likeness, verify_bundle
 from ptycassette.seal.trust import Trust, TrustedKey, checked
 

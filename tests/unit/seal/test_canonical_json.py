@@ -10,7 +10,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.cassette.manifest_digest import canonical_json
+from ptycassette.cassette.manifest import canonical_json
 
 EXACT = 2**53 - 1
 VALUES = st.recursive(

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from securesystemslib.exceptions import UnverifiedSignatureError
 from securesystemslib.signer import Signature
 
-from ptycassette.cassette.manifest_digest import canonical_json
+from ptycassette.cassette.manifest import canonical_json
 from ptycassette.errors import UsageError
 from ptycassette.seal.trust import checked
 

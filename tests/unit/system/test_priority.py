@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from ptycassette.system.priority import raised_priority
+from ptycassette.system.pty.process import raised_priority
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nice values of threads")
 

@@ -14,7 +14,8 @@ from ptycassette.errors import UsageError
 from ptycassette.model.records import Output, Typed
 from ptycassette.model.screen import Size
 from ptycassette.replaying.io.modes import RUN_MODES as REPLAY_MODES
-from ptycassette.system.files import plain_file, project_file
+from ptycassette.system.files import project_file
+from ptycassette.system.files import whole_file as plain_file
 from ptycassette.system.files.project_file import KEYS, MODES, STRATEGIES, Project, find_project
 from ptycassette.testing import write_cassette
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,14 +36,16 @@ OF_OTHERS = {
 """Modules with formats of their own that share a word with an API."""
 
 
+@cache
+def modules() -> dict[str, str]:
+    """The text of each module of the product."""
+    paths = (*(ROOT / "ptycassette").rglob("*.py"), *(ROOT / "viewer").rglob("*.py"))
+    return {one.relative_to(ROOT).as_posix(): one.read_text(encoding="utf-8") for one in paths}
+
+
 def modules_with(words: str) -> set[str]:
     """The modules of the product whose text has one of some words."""
-    paths = (*(ROOT / "ptycassette").rglob("*.py"), *(ROOT / "viewer").rglob("*.py"))
-    return {
-        path.relative_to(ROOT).as_posix()
-        for path in paths
-        if re.search(words, path.read_text(encoding="utf-8"))
-    }
+    return {path for path, text in modules().items() if re.search(words, text)}
 
 
 @pytest.mark.parametrize("api", WORDS)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ptycassette.model.screen import Size
-from ptycassette.terminal.cells import row_cells
 from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.terminal.widths import row_cells
 
 
 def test_the_cells_of_a_row_are_as_many_as_its_columns() -> None:

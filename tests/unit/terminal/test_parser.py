@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.model.screen import Size
-from ptycassette.terminal.emulator import MAX_STRING, PyteEmulator
+from ptycassette.terminal.emulator import MAX_STRING, Machine, PyteEmulator
 
 
 def shown(data: bytes, *, cols: int = 30) -> str:
@@ -103,9 +103,30 @@ def test_an_overlong_string_has_no_effect_and_costs_no_memory() -> None:
 def test_many_sequences_of_one_block_that_need_the_slow_way_are_parsed() -> None:
     """A block full of malformed sequences ends in the same screen as clean ones."""
     emulator = PyteEmulator(Size(3, 30))
-    emulator.feed(b"\x1b[\x001m\x1b[\x003\x00G" * 3000 + b"ab")
+    emulator.feed(b"\x1b\x00[1m\x1b\x00[\x003G" * 3000 + b"ab")
 
     assert emulator.snapshot().rows[0] == "  ab"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        b"\x1b[\x18", b"\x1b[1;2\x1a", b"\x1b\x18", b"\x1b[1;2", b"\x1b[<>!z", b"\x1b[1\x002m",
+        b"\x1b[ !\x18", b"\xc2\x9b1m", b"\xc2\x9b\x18", b"\x1bP1$\x18", b"\x1bPq~\x1a",
+        b"\x1b]0;t\x18", b"\x1b_Gx\x18", "\x1b[3é".encode(), "\x1bé".encode(), "\x1b_té".encode(),
+        b"\x1b[1\x7fm",
+    ],
+)  # fmt: skip
+def test_malformed_functions_are_not_parsed_by_the_character(
+    monkeypatch: pytest.MonkeyPatch, function: bytes
+) -> None:
+    """Output full of them costs what output full of colours costs; the cut at the end may not."""
+    slow: list[str] = []
+    monkeypatch.setattr(Machine, "_step", lambda _, char: slow.append(char))
+    emulator = PyteEmulator(Size(3, 30))
+    emulator.feed(function * 1000 + b"\x1b[mab")
+
+    assert slow == []
 
 
 def test_a_sequence_that_crosses_an_inner_block_is_whole() -> None:
@@ -157,7 +178,7 @@ def test_feeding_nothing_changes_nothing() -> None:
 def test_long_and_odd_sequences_do_not_depend_on_how_they_are_cut(data: bytes) -> None:
     """Fed whole, by the byte, and in the slow way: one screen, one answer."""
     screens = []
-    for pieces in ([data], [bytes([byte]) for byte in data], [b"\x1b[\x00m" * 9 + data]):
+    for pieces in ([data], [bytes([byte]) for byte in data], [b"\x1b\x00[m" * 9 + data]):
         emulator = PyteEmulator(Size(3, 30))
         for piece in pieces:
             emulator.feed(piece)

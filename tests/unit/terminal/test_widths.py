@@ -7,7 +7,6 @@ import unicodedata
 import pytest
 
 from ptycassette.model.screen import Size
-from ptycassette.terminal.cells import split_cells, split_clusters
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.widths import (
     EXTEND,
@@ -16,6 +15,8 @@ from ptycassette.terminal.widths import (
     NO_JOIN,
     PICTOGRAPH,
     WidthModeName,
+    split_cells,
+    split_clusters,
     width_mode,
 )
 

@@ -66,8 +66,7 @@ from ptycassette.errors import (
 )
 from ptycassette.keys.names import PASTE_END
 from ptycassette.keys.quantities import time_text
-from ptycassette.model.file_patterns import file_pattern
-from ptycassette.model.re2_engine import PatternError
+from ptycassette.model.re2_engine import PatternError, file_pattern
 from ptycassette.model.records import ExitStatus, decoded_json
 from ptycassette.model.tape import TapeEntry
 from ptycassette.model.visible_text import visible, visible_bytes
@@ -278,27 +277,53 @@ _FAILS = frozenset(("AssertionError", "Failed"))
 """Exceptions of a failed test, which is an outcome (``pytest.fail`` raises the second)."""
 
 
+NEUTRAL = "OK."
+"""The neutral text, unless another one is given."""
+
+
+class BlameOptions(ForkOptions, frozen=True, kw_only=True):
+    """The options of a blame. It sets ``at`` and ``change`` of each fork itself.
+
+    Attributes:
+        oracle: the source of the outcome.
+        budget: the highest number of runs.
+        steps: the steps to look at; all of them when empty.
+        interventions: the interventions, in order.
+        neutral: the neutral text.
+        runs: runs of each intervention if the run is random; with ``random`` it is taken as that.
+        random: treat the run as random without a check.
+        jobs: how many runs are made at the same time.
+        oracle_s: how long the command of an oracle may take.
+        kept: the folder for the children; None to remove them.
+    """
+
+    oracle: Oracle
+    budget: int
+    steps: tuple[ForkPlace, ...] = ()
+    interventions: tuple[Intervention, ...] = ("neutral", "drop", "tool-result", "swap")
+    neutral: str = NEUTRAL
+    runs: int = 10
+    random: bool = False
+    jobs: int = 4
+    oracle_s: float = 60.0
+    kept: Path | None = None
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """The data for one run.
 
     Attributes:
         parent: the recording that is blamed, and ``ended``, how its program ended.
-        options: the options of the fork, except its place and change.
+        options: the options.
         trial: the place and the change.
-        oracle: the source of the outcome.
-        oracle_s: how long the command of an oracle may take.
-        kept: the folder for its child; None to remove it.
         raised: for code in ``use_tape``: the exception that ends it without a change, any other one
             is a crash; None if that is not known yet.
     """
 
     parent: str
     ended: ExitStatus | None
-    options: ForkOptions
+    options: BlameOptions
     trial: Trial
-    oracle: Oracle
-    oracle_s: float = 60.0
-    kept: str | None = None
     raised: str | None = None
 
 
@@ -321,7 +346,7 @@ def run_job(job: Job, forked: Forked | None = None, said: Said = lambda *_: None
             does not exist, the disk is full.
     """
     with ExitStack() as stack:
-        folder = job.kept or stack.enter_context(temporary_folder())
+        folder = job.options.kept or stack.enter_context(temporary_folder())
         return _run(job, Path(folder) / job.trial.file_name, forked or _of_program, said)
 
 
@@ -334,8 +359,8 @@ def _run(job: Job, child: Path, forked: Forked, said: Said) -> Ran:
     options = msgspec.structs.replace(
         job.options, at=job.trial.at, change=job.trial.change, overwrite=True
     )
-    if job.kept is not None:
-        options = msgspec.structs.replace(options, made=(*options.made, Path(job.kept)))
+    if options.kept is not None:
+        options = msgspec.structs.replace(options, made=(*options.made, Path(options.kept)))
     try:
         report = forked(job, child, options)
     except DivergenceError as differs:
@@ -349,9 +374,9 @@ def _run(job: Job, child: Path, forked: Forked, said: Said) -> Ran:
         if details:
             return Ran(undefined=kind, detail=_first_line(details[0]))
     try:
-        value = said(job.oracle, child, report)
+        value = said(options.oracle, child, report)
         if value is None:
-            value = answer(job.oracle, child, timeout_s=job.oracle_s)
+            value = answer(options.oracle, child, timeout_s=options.oracle_s)
     except Undecided as nothing:
         return Ran(undefined="oracle", detail=_first_line(str(nothing)))
     return Ran(value=value, raised=report.raised, signature=_signature(report, rows))
@@ -389,40 +414,6 @@ def _signature(report: ForkReport, rows: tuple[str, ...]) -> str:
     words = sorted(" ".join(ScreenJudge().normal(rows)).split())
     seen = (report.exit, report.requests, report.inputs, words)
     return hashlib.sha256(msgspec.json.encode(seen)).hexdigest()
-
-
-NEUTRAL = "OK."
-"""The neutral text, unless another one is given."""
-
-
-class BlameOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a blame.
-
-    Attributes:
-        oracle: the source of the outcome.
-        budget: the highest number of runs.
-        fork: the options of the forks, except places and changes.
-        at: the steps to look at; all of them when empty.
-        interventions: the interventions, in order.
-        neutral: the neutral text.
-        runs: runs of each intervention if the run is random; with ``random`` it is taken as that.
-        random: treat the run as random without a check.
-        jobs: how many runs are made at the same time.
-        oracle_s: how long the command of an oracle may take.
-        kept: the folder for the children; None to remove them.
-    """
-
-    oracle: Oracle
-    budget: int
-    fork: ForkOptions
-    at: tuple[ForkPlace, ...] = ()
-    interventions: tuple[Intervention, ...] = ("neutral", "drop", "tool-result", "swap")
-    neutral: str = NEUTRAL
-    runs: int = 10
-    random: bool = False
-    jobs: int = 4
-    oracle_s: float = 60.0
-    kept: Path | None = None
 
 
 class BlamedCode(msgspec.Struct, frozen=True, kw_only=True):
@@ -472,11 +463,11 @@ def blame(
             f"a budget of {options.budget} runs is too small",
             hint=f"the unmodified run alone is made {CHECKS} times",
         )
-    fork_options = _shared(options)
+    shared = _shared(options)
     with open_cassette(path, check="manifest") as cassette:
         admit(cassette)
-        if code is None and not options.fork.trusted:
-            with prepared_rerun(cassette, options.fork, tapeless=True):
+        if code is None and not options.trusted:
+            with prepared_rerun(cassette, options, tapeless=True):
                 pass  # it refuses, and shows what would be run
         steps = _chosen(steps_of(cassette) if code is None else code.steps(cassette), options)
         ended = cassette.final.exit
@@ -487,11 +478,8 @@ def blame(
         return Job(
             parent=str(path),
             ended=ended,
-            options=fork_options,
+            options=shared,
             trial=trial,
-            oracle=options.oracle,
-            oracle_s=options.oracle_s,
-            kept=None if options.kept is None else str(options.kept),
             raised=raised,
         )
 
@@ -505,11 +493,11 @@ def blame(
             first = Trial(at=cells[0].at, name="as-recorded", change=Change(kind="none"), number=1)
             ran = _run_all(processes, {first: job_of(first)}, meter, one_run)[first]
             recorded, raised = outcome_of(ran), ran.raised
-        tail = options.fork.tail
+        tail = options.tail
         experiment = Experiment(
             cells,
             recorded=recorded,
-            pooled=tail == "held" or (tail == "scripted" and options.fork.script is None),
+            pooled=tail == "held" or (tail == "scripted" and options.script is None),
             runs=options.runs,
             random=options.random,
         )
@@ -527,29 +515,29 @@ def blame(
     return msgspec.structs.replace(report, runs=meter.used, stopped=meter.refused, seconds=seconds)
 
 
-def _shared(options: BlameOptions) -> ForkOptions:
-    """The fork options of each run; a live tail may use its share of the limit."""
-    if options.fork.tail != "live":
-        return options.fork
-    live = options.fork.live
+def _shared(options: BlameOptions) -> BlameOptions:
+    """The options of each run; a live tail may use its share of the limit."""
+    if options.tail != "live":
+        return options
+    live = options.live
     limit = share(live.terms.limit, options.budget)
     terms = msgspec.structs.replace(live.terms, limit=limit)
-    return msgspec.structs.replace(options.fork, live=msgspec.structs.replace(live, terms=terms))
+    return msgspec.structs.replace(options, live=msgspec.structs.replace(live, terms=terms))
 
 
 def _chosen(steps: list[Step], options: BlameOptions) -> list[Step]:
     known = {step.at for step in steps}
-    for place in options.at:
+    for place in options.steps:
         if place not in known:
             raise NotFoundError(
                 f"there is no step {place} that can be changed",
                 hint="ptycassette fork --places CASSETTE lists the places",
             )
-    return [step for step in steps if not options.at or step.at in options.at]
+    return [step for step in steps if not options.steps or step.at in options.steps]
 
 
 def _cells(steps: Sequence[Step], options: BlameOptions) -> list[Cell]:
-    reads = options.fork.tail in {"fake", "live"} or options.fork.script is not None
+    reads = options.tail in {"fake", "live"} or options.script is not None
     cells = cells_of(steps, options.interventions, neutral=options.neutral, reads=reads)
     if not cells:
         raise UsageError(
@@ -593,7 +581,7 @@ def _report(
         cassette=str(path),
         oracle=str(options.oracle),
         outcome=experiment.recorded,
-        tail="script" if options.fork.script else options.fork.tail,
+        tail="script" if options.script else options.tail,
         neutral=options.neutral,
         deterministic=not experiment.random,
         control=Count.of(experiment.checks(), experiment.recorded),
@@ -652,15 +640,13 @@ def _validated(session: PlantedSession, folder: Path, pool: Workers) -> BlameRep
     options = BlameOptions(
         oracle=Oracle(kind="exit"),
         budget=_BUDGET,
-        at=tuple(map(ForkPlace.parse, session.steps)),
+        steps=tuple(map(ForkPlace.parse, session.steps)),
         interventions=session.interventions,
         random=session.is_random,
-        fork=ForkOptions(
-            tail=session.tail,
-            script=script,
-            trusted=True,
-            patience_s=_PATIENCE_S,
-        ),
+        tail=session.tail,
+        script=script,
+        trusted=True,
+        patience_s=_PATIENCE_S,
     )
     return blame(parent, options, pool=pool)
 

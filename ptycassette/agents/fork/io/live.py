@@ -25,8 +25,8 @@ from ptycassette.agents.rerun.made_answers import made_hit
 from ptycassette.errors import UsageError
 from ptycassette.model.tape import Chunk
 from ptycassette.recording.input_script import ScriptStep
-from ptycassette.system.closing import Closing
 from ptycassette.system.files.locks import temporary_folder
+from ptycassette.system.ownership import Closing
 from ptycassette.tape.consent.terms import Terms
 from ptycassette.tape.io.running_proxy import RunningProxy, start_proxy
 from ptycassette.tape.matching.matcher import Hit

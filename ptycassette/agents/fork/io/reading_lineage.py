@@ -17,7 +17,7 @@ from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.cassette.layout import MANIFEST
 from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.model.records import Event, ServiceEventRecord
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 
 _MOST_MANIFEST = 64 << 20
 

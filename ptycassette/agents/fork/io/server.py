@@ -19,7 +19,7 @@ from ptycassette.agents.rerun.made_answers import PacedHit
 from ptycassette.model.ports import Clock
 from ptycassette.model.tape import ExchangeOutcome
 from ptycassette.recording.io.options import RunningTape
-from ptycassette.system.closing import Closing
+from ptycassette.system.ownership import Closing
 from ptycassette.tape.io.journal_file import TapeJournalFile
 from ptycassette.tape.items import (
     AnswerBegun,

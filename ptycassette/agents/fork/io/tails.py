@@ -24,7 +24,7 @@ from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.model.ports import Clock
 from ptycassette.profiles.profile import Profile
 from ptycassette.system.clock import MonotonicClock
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question

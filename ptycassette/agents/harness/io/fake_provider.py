@@ -47,7 +47,7 @@ from ptycassette.model.records import NOT_JSON
 from ptycassette.model.toml_text import MAX_TOML_BYTES
 from ptycassette.scrub.io.conceal import process_scrubber
 from ptycassette.system.clock import MonotonicClock
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 from ptycassette.tape.io.recorded_answers import belongs_to_another_user
 from ptycassette.tape.providers.neutral import WireError
 

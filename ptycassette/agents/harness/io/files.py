@@ -21,7 +21,7 @@ from ptycassette.model.toml_text import MAX_TOML_BYTES
 from ptycassette.profiles.io import own_folder
 from ptycassette.profiles.profile import Profile
 from ptycassette.recording.io.options import ask_version, installed_version
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 
 _PATIENCE_S = 20.0
 _SIMILAR = 0.75

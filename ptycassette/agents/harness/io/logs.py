@@ -26,14 +26,14 @@ from ptycassette.errors import (
     UnsafeFileError,
     UsageError,
 )
-from ptycassette.model.file_patterns import file_pattern
 from ptycassette.model.limits import check_density
+from ptycassette.model.re2_engine import file_pattern
 from ptycassette.model.records import Noted, foreign_json
 from ptycassette.profiles.profile import Profile
 from ptycassette.profiles.session_log import LogFacts, LogSource, read_rows
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.system.files.plain_file import open_plain, read_plain
 from ptycassette.system.files.state_dirs import home_dir
+from ptycassette.system.files.whole_file import open_plain, read_plain
 
 _HINT = "give the log as the CLI wrote it"
 _MAX_BYTES = 256 * 1024 * 1024

@@ -33,8 +33,8 @@ from ptycassette.errors import (
     WaitTimeoutError,
 )
 from ptycassette.keys.quantities import time_text
-from ptycassette.model.file_patterns import file_pattern
 from ptycassette.model.ports import Clock
+from ptycassette.model.re2_engine import file_pattern
 from ptycassette.model.records import FrameRecord
 from ptycassette.model.screen import Screen, Size
 from ptycassette.model.stored_screen import screen_of

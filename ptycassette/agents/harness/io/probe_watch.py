@@ -18,9 +18,8 @@ from ptycassette.recording.io.options import timestamp
 from ptycassette.scrub.io.conceal import process_scrubber
 from ptycassette.scrub.session import SessionScrubber
 from ptycassette.system.files.locks import LockHolder, account_lock
-from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.state_dirs import lock_dir
-from ptycassette.system.files.whole_file import write_whole
+from ptycassette.system.files.whole_file import read_plain, write_whole
 
 _MAX_BYTES = 16 << 20
 _MODE = 0o600

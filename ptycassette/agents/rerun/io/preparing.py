@@ -28,7 +28,6 @@ import msgspec
 
 from ptycassette.agents.harness.io.files import load_profile
 from ptycassette.agents.harness.io.offline import placed_run, run_place
-from ptycassette.agents.harness.model_lists import model_list_of
 from ptycassette.agents.harness.preparing import home_variables
 from ptycassette.agents.rerun.gates import Gates
 from ptycassette.agents.rerun.io.options import RerunOptions
@@ -60,12 +59,9 @@ from ptycassette.tape.io.draw_log import served_draws
 from ptycassette.tape.io.recorded_answers import load_matching_rules
 from ptycassette.tape.io.running_proxy import base_url_variables, point_at_provider, proxy_variables
 from ptycassette.tape.providers.answers import called_tools
-from ptycassette.tape.routing import known_providers
+from ptycassette.tape.routing import MADE_UP_KEY, key_variables
 
 # Point the program of a rerun at its provider: the tape's server, in the recorded way.
-
-
-_MADE_UP_KEY = "0" * 40
 
 
 class Pointed(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,18 +94,11 @@ def pointed_at(
         server=server,
         url=url,
         usual_url=server.url_as_recorded(route),
-        keys=_made_up_keys(entries),
+        keys={alternatives[0]: MADE_UP_KEY for alternatives in key_variables(entries)},
         openai_url=openai_url,
         ca_file=ca_file,
         model=_asked_model(cassette),
     )
-
-
-def _made_up_keys(entries: Sequence[TapeEntry]) -> dict[str, str]:
-    """Keys in the usual variables of the recorded APIs: SDKs send nothing without a key."""
-    lists = filter(None, (model_list_of(entry.target) for entry in entries))
-    headers = sorted({one.key_header for one in lists})
-    return {known_providers().keys[header][0]: _MADE_UP_KEY for header in headers}
 
 
 def _asked_model(cassette: Cassette) -> str:

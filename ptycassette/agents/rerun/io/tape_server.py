@@ -24,7 +24,7 @@ from ptycassette.agents.harness.io.fake_provider import ServerThread
 from ptycassette.agents.rerun.gates import Gates
 from ptycassette.agents.rerun.report import TapeDesk
 from ptycassette.model.tape import Chunk, TapeEntry
-from ptycassette.system.closing import Closing
+from ptycassette.system.ownership import Closing
 from ptycassette.tape.io.tunnels import Tunnels
 from ptycassette.tape.items import kept_target
 from ptycassette.tape.matching.matcher import Hit

@@ -26,10 +26,10 @@ from ptycassette.formats.editing.masking import (
 from ptycassette.model.ports import EventSource
 from ptycassette.model.records import JournalEvent, Noted, TapeMoment, Traffic
 from ptycassette.model.screen import Screen
+from ptycassette.model.tape import TAPE_OPTION
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.rescrub import TapeAgain, cassette_session, refuse_unknown_files
 from ptycassette.recording.sink_writer import REPORT_OPTION, merged_reports
-from ptycassette.recording.tape_option import TAPE_OPTION
 from ptycassette.scrub.search.known import SHORTEST_KNOWN
 from ptycassette.tape.matching.checking import TapeCheck
 from ptycassette.version import __version__

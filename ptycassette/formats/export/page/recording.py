@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol, cast, runtime_checkable
 import msgspec
 
 from ptycassette.cassette.timeline.exchange_cutting import ExchangeCutter
-from ptycassette.cassette.timeline.match_entries import Entry, iter_entries
+from ptycassette.cassette.timeline.match import Entry, iter_entries
 from ptycassette.errors import UsageError
 from ptycassette.formats.export.page.styles import (
     SCREEN_CSS,

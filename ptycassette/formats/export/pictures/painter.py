@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 from PIL import Image, ImageChops, ImageDraw
 
-from ptycassette.cassette.timeline.match_entries import iter_entries
+from ptycassette.cassette.timeline.match import iter_entries
 from ptycassette.errors import UsageError
 from ptycassette.formats.export.page.styles import Film, filmed
 from ptycassette.formats.export.pictures.shapes import hollow, is_shape, shape

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, cast, runtime_checkable
 
 import msgspec
 
-from ptycassette.cassette.timeline.match_entries import iter_entries
+from ptycassette.cassette.timeline.match import iter_entries
 from ptycassette.errors import UsageError
 from ptycassette.formats.export.registry import ExportSource
 from ptycassette.model.records import (

@@ -36,12 +36,12 @@ from ptycassette.model.records import (
     without_halves,
 )
 from ptycassette.model.screen import Size
+from ptycassette.model.tape import TAPE_OPTION
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.options import timestamp
-from ptycassette.recording.tape_option import TAPE_OPTION
 from ptycassette.recording.tape_source import TapeSource
 from ptycassette.system.files.locks import temporary_folder
-from ptycassette.system.files.plain_file import open_plain
+from ptycassette.system.files.whole_file import open_plain
 from ptycassette.tape.io.price_table import load_prices
 from ptycassette.tape.items import TapeItem
 from ptycassette.version import __version__

@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 from ptycassette.errors import LimitError, UnreadableError
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import read_plain
 from ptycassette.tape.unpacking import unpacker_for
 
 MAX_FILE_BYTES = 256 << 20

@@ -12,8 +12,7 @@ from ptycassette.formats.importing.registry import ImportFormat
 from ptycassette.formats.importing.session import BadImportError
 from ptycassette.model.visible_text import visible
 from ptycassette.recording.input_script import parse_script
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import write_whole
+from ptycassette.system.files.whole_file import read_plain, write_whole
 
 MAX_SCRIPT_SOURCE_BYTES = 2 << 20
 

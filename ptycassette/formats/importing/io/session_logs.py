@@ -31,11 +31,11 @@ from ptycassette.formats.importing.cendor import (
 from ptycassette.formats.importing.har import Call, session_of_calls, tool_events
 from ptycassette.formats.importing.session import BadImportError, ImportedSession
 from ptycassette.keys.quantities import time_text
-from ptycassette.model.file_patterns import file_pattern
+from ptycassette.model.re2_engine import file_pattern
 from ptycassette.model.records import Finished, JournalEvent, Noted
 from ptycassette.profiles.session_log import LogFacts, LogSource
 from ptycassette.recording.tape_source import compared_with_log
-from ptycassette.system.files.plain_file import open_plain
+from ptycassette.system.files.whole_file import open_plain
 from ptycassette.tape.providers.openai_chat import (
     chat_answer,
     message,

@@ -41,8 +41,8 @@ from ptycassette.system.files.locks import temporary_folder
 from ptycassette.system.files.project_file import PROJECT_VARIABLE
 from ptycassette.system.files.state_dirs import current_dir, journal_dir
 from ptycassette.system.interpreter import python_command
-from ptycassette.system.pty.core_dumps import NoCoreDumps
 from ptycassette.system.pty.driver_signals import DriverSignals, hand_over_terminal
+from ptycassette.system.pty.process import NoCoreDumps
 
 # Runs the recorder in place of the shim: it gets the driver's terminal and signals.
 

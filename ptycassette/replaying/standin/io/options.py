@@ -8,8 +8,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from ptycassette.cassette.timeline.match import Matching, SecretsPolicy, secrets_named
-from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD
+from ptycassette.cassette.timeline.match import (
+    DEFAULT_THRESHOLD,
+    Matching,
+    SecretsPolicy,
+    secrets_named,
+)
 from ptycassette.errors import UsageError
 from ptycassette.model.resolved_types import resolved
 from ptycassette.replaying.io.modes import comparison_in_force, resolve_secrets

@@ -54,8 +54,7 @@ from ptycassette.replaying.standin.comparison import (
 from ptycassette.replaying.standin.engine import StandinEngine
 from ptycassette.replaying.standin.io.options import StandinArguments, parse_settings
 from ptycassette.seal.io.policy import require_seal
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import check_replaceable, write_whole
+from ptycassette.system.files.whole_file import check_replaceable, read_plain, write_whole
 from ptycassette.system.pty.terminal import (
     STOPPING,
     TAKEN,

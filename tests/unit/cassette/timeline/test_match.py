@@ -6,11 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from ptycassette.cassette.timeline.match import Matching, nearest_entry
-from ptycassette.cassette.timeline.match_entries import Entry, read_entries
-from ptycassette.cassette.timeline.match_text import embedding_scorer, lexical_score, semantic_match
-from ptycassette.keys.lines import Line
-from ptycassette.keys.reader import Key, read_keys
+from ptycassette.cassette.timeline.match import (
+    Entry,
+    Matching,
+    embedding_scorer,
+    lexical_score,
+    nearest_entry,
+    read_entries,
+    semantic_match,
+)
+from ptycassette.keys.reader import Key, Line, read_keys
 from ptycassette.model.records import InputRecord
 from ptycassette.model.screen import Size
 

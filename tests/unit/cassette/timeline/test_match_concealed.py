@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.cassette.timeline.match import Matching
-from ptycassette.cassette.timeline.match_entries import MOST_STEPS, read_entries
+from ptycassette.cassette.timeline.match import MOST_STEPS, Matching, read_entries
 from ptycassette.keys.reader import KeyReader
 from ptycassette.model.records import InputRecord
 

@@ -12,19 +12,20 @@ from ptycassette.cassette.timeline import match as match_secrets
 from ptycassette.cassette.timeline.match import (
     LEAST_BITS,
     MOST_SECRETS,
+    Entry,
     EntryMatcher,
     Matching,
     digest_of,
     guessing_bits,
     input_digests,
     masked_digests,
+    read_entries,
     read_secrets,
     secret_spans,
     secrets_named,
     stored_secrets,
     word_digests,
 )
-from ptycassette.cassette.timeline.match_entries import Entry, read_entries
 from ptycassette.errors import ManifestError
 from ptycassette.keys.reader import KeyReader
 from ptycassette.model.records import (

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.recording.io import git_head
-from ptycassette.recording.io.git_head import git_commit
+from ptycassette.system import git_questions as git_head
+from ptycassette.system.git_questions import git_commit
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -11,8 +11,7 @@ import pytest
 from ptycassette.errors import WaitTimeoutError
 from ptycassette.recording.session.async_session import AsyncSession
 from ptycassette.recording.session.session import Session
-from ptycassette.terminal.core import Signal
-from ptycassette.terminal.turns import turn_after
+from ptycassette.terminal.core import Signal, turn_after
 from ptycassette.testing import ManualClock, ScriptedPty
 
 WORKING, IDLE = "\x1b]7501;state=working:app=x\x07", "\x1b]7501;state=idle:app=x\x07"

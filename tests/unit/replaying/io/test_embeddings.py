@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.cassette.timeline.match_text import semantic_match
+from ptycassette.cassette.timeline.match import semantic_match
 from ptycassette.errors import UsageError
 from ptycassette.replaying.io.embeddings import MODEL_PACKAGES, embeddings_scorer
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ptycassette._tables import package_text
+from ptycassette.model.toml_text import package_text
 from ptycassette.scrub.rules.rule_set import (
     Entry,
     Rule,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.keys.lines import edited_text
+from ptycassette.keys.reader import edited_text
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.views.view import TypedView
 from ptycassette.testing import scrub_chunks

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from ptycassette.keys.lines import typed_text
+from ptycassette.keys.reader import typed_text
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.placeholders import Patches
 from ptycassette.scrub.rules.rule_set import default_rules

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.system.files.plugins import announced
+from ptycassette.scrub.io.setup import announced
 
 
 def package(place: Path, text: str) -> None:
