@@ -52,7 +52,7 @@ STRUCTS = {
     )
     if isinstance(struct, type) and issubclass(struct, msgspec.Struct)
 }
-# Objects that are printed without a struct of their own in ``cli/reports.py``.
+# Objects that are printed without a struct of their own in ``ptycassette/cli``.
 PRINTED = {
     "BlameReport", "Count", "JudgedStep", "ValidationReport",
     "Descent", "Fault", "FaultResult",
