@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import unittest
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -926,6 +927,93 @@ def test_status_and_retries_are_those_of_the_recording(tmp_path: Path, provider:
     assert tries == [2, 2]
 
 
+DATE = "Sat, 28 Nov 2026 12:00:%02d GMT"
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "at_once"),
+    [
+        (429, {"retry-after": "7"}, True),
+        (429, {}, True),
+        (503, {"retry-after-ms": "900"}, True),
+        (429, {"retry-after": DATE % 9, "date": DATE % 2}, True),
+        (429, {"retry-after": DATE % 9}, False),  # how long this is is not known
+        (429, {"retry-after": "500"}, False),  # the SDK of OpenAI gives up
+        (429, {"retry-after": "inf"}, False),
+        (429, {"retry-after": "soon"}, True),
+        (400, {"retry-after": "7"}, False),
+        (200, {}, False),
+    ],
+)
+def test_a_replay_does_not_wait_before_it_asks_again(
+    tmp_path: Path, provider: Provider, status: int, headers: dict[str, str], at_once: bool
+) -> None:
+    """SDKs read ``retry-after-ms`` first; the recorded ``retry-after`` stays for other code."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response_only(status)
+        for name, value in {**headers, "content-length": "2"}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(b"{}")
+
+    def run(url: str) -> dict[str, str]:
+        got = httpx.post(f"{url}/v1/messages", json=question("milk")).headers
+        return {name: value for name, value in got.items() if "retry" in name}
+
+    provider.answers = [answer]
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        first = run(provider.url)
+    with use_tape(tmp_path / "run.cassette"):
+        assert run(NOWHERE) == ({**first, "retry-after-ms": "1"} if at_once else first)
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long the code would have slept."""
+    times: list[float] = []
+    monkeypatch.setattr("time.sleep", times.append)
+    return times
+
+
+def _limited(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(429)
+    for name, value in {"retry-after": "7", "content-length": "2"}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(b"{}")
+
+
+def _ask_openai(url: str) -> str:
+    client = pytest.importorskip("openai").OpenAI(base_url=f"{url}/v1", api_key="k" * 20)
+    return str(client.chat.completions.create(**question("milk")).choices[0].message.content)
+
+
+def _ask_urllib3(url: str) -> str:
+    urllib3 = pytest.importorskip("urllib3")
+    retries = urllib3.Retry(3, status_forcelist=[429], allowed_methods=None, backoff_factor=5)
+    with urllib3.PoolManager(retries=retries) as pool:
+        answer = pool.request("POST", f"{url}/v1/chat/completions", json=question("milk"))
+        return str(answer.json()["choices"][0]["message"]["content"])
+
+
+@pytest.mark.parametrize("run", [_ask_openai, _ask_urllib3])
+def test_a_client_that_waited_in_the_recording_does_not_wait_in_replay(
+    tmp_path: Path, provider: Provider, slept: list[float], run: Callable[[str], str]
+) -> None:
+    """Also if the provider fails on purpose."""
+    provider.answers = [_limited]
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        first = run(provider.url)
+    assert sum(slept) >= 7
+    slept.clear()
+    with use_tape(tmp_path / "run.cassette"):
+        assert run(NOWHERE) == first
+    with use_tape(tmp_path / "run.cassette", fault="rate-limit@2"):
+        assert run(NOWHERE) == first
+    assert sum(slept) < 0.1
+
+
 def _half(handler: BaseHTTPRequestHandler) -> None:
     """The first half of an answer; then the connection breaks."""
     handler.send_response(200)
@@ -1484,6 +1572,26 @@ async def test_a_task_that_outlives_its_block_is_not_half_recorded(
     assert not path.exists()
 
 
+def test_a_tool_that_a_timeout_ends_is_recorded_without_a_result(tmp_path: Path) -> None:
+    """In replay it runs again, also if it is served, and the timeout ends it again."""
+
+    @tape_tool(replay="serve")
+    async def tool(number: int) -> int:
+        await asyncio.Event().wait()
+        return number
+
+    async def run() -> None:
+        task = asyncio.create_task(tool(1))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    for mode in ("record", "replay"):
+        with use_tape(tmp_path / "run.cassette", mode=mode):
+            asyncio.run(run())
+
+
 @pytest.mark.parametrize("client", [HTTPX, "aiohttp"])
 @pytest.mark.parametrize("where", ["head", "body"])
 @pytest.mark.asyncio
@@ -1536,6 +1644,150 @@ async def test_an_answer_that_a_timeout_cut_is_cut_again(
     with use_tape(tmp_path / "run.cassette"):
         again = await run(NOWHERE)
     assert first == again == ([b"abc"] if where == "body" else [])
+
+
+@pytest.mark.parametrize("runner", ["asyncio", "trio"])
+def test_groups_of_tasks_belong_to_the_block(
+    runner: str, tmp_path: Path, provider: Provider
+) -> None:
+    """Those of asyncio, anyio and trio, and the threads that they start."""
+    anyio = pytest.importorskip("anyio")
+    trio = pytest.importorskip("trio") if runner == "trio" else None
+
+    @tape_tool
+    async def tool(number: int) -> int:
+        return number
+
+    async def run(url: str) -> None:
+        await ask_later(url, "begin")
+        async with anyio.create_task_group() as group:
+            for number in range(3):
+                group.start_soon(ask_later, url, f"{number}")
+        await anyio.to_thread.run_sync(ask, url, "thread")
+        if trio is not None:
+            async with trio.open_nursery() as nursery:
+                for number in range(3):
+                    nursery.start_soon(tool, number)
+            await trio.to_thread.run_sync(ask, url, "thread of trio")
+        else:
+            async with asyncio.TaskGroup() as tasks:
+                for number in range(3):
+                    tasks.create_task(tool(number))
+            await asyncio.to_thread(ask, url, "thread of asyncio")
+        await ask_later(url, "end")
+
+    path = tmp_path / "run.cassette"
+    for mode, url in (("record", provider.url), ("replay", NOWHERE)):
+        with use_tape(path, mode=mode) as tape:
+            anyio.run(run, url, backend=runner)
+        assert tape.result.divergences == ()
+    assert len(provider.bodies) == 7
+
+
+def test_a_loop_of_uvloop_belongs_to_the_block(tmp_path: Path, provider: Provider) -> None:
+    """Its tasks are made by a class of its own."""
+    uvloop = pytest.importorskip("uvloop")
+
+    async def run(url: str) -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(3):
+                group.create_task(ask_later(url, f"{number}"))
+        await asyncio.to_thread(ask, url, "end")
+
+    for mode, url in (("record", provider.url), ("replay", NOWHERE)):
+        with use_tape(tmp_path / "run.cassette", mode=mode):
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(run(url))
+
+
+def test_tests_of_unittest_have_blocks(tmp_path: Path, provider: Provider) -> None:
+    """As decorators, and for one test, one asynchronous test or a class."""
+
+    def tests(mode: str, url: str) -> list[type[unittest.TestCase]]:
+        def use(name: str) -> Any:
+            return use_tape(tmp_path / f"{name}.cassette", mode=mode)
+
+        class Plain(unittest.TestCase):
+            def setUp(self) -> None:
+                self.enterContext(use(f"set-up-{self._testMethodName}"))
+                ask(url, "set up")
+
+            @use("decorated")
+            def test_decorated(self) -> None:
+                assert ask(url, "decorated") == "you said decorated"
+
+            def test_plain(self) -> None:
+                assert ask(url, "plain") == "you said plain"
+
+        class Asynchronous(unittest.IsolatedAsyncioTestCase):
+            async def asyncSetUp(self) -> None:
+                self.tape = await self.enterAsyncContext(use(self._testMethodName))
+
+            @use("decorated-too")
+            async def test_decorated_too(self) -> None:
+                assert await ask_later(url, "decorated") == "you said decorated"
+                assert not self.tape.result.over
+
+            async def test_asynchronous(self) -> None:
+                assert await ask_later(url, "one") == "you said one"
+
+            async def asyncTearDown(self) -> None:
+                await ask_later(url, "tear down")
+
+        class OfAClass(unittest.TestCase):
+            @classmethod
+            def setUpClass(cls) -> None:
+                cls.enterClassContext(use("class"))
+
+            def test_one(self) -> None:
+                ask(url, "one")
+
+            def test_two(self) -> None:
+                ask(url, "two")
+
+        return [Plain, Asynchronous, OfAClass]
+
+    for mode, url in (("record", provider.url), ("replay", NOWHERE)):
+        result = unittest.TestResult()
+        for case in tests(mode, url):
+            unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
+        assert [text for _, text in [*result.errors, *result.failures]] == []
+        assert result.testsRun == 6
+    assert len(list(tmp_path.glob("*.cassette"))) == 7
+
+
+def test_examples_of_hypothesis_share_a_block_around_them(
+    tmp_path: Path, provider: Provider
+) -> None:
+    """Inside of them, each example would overwrite the recording of the one before."""
+    examples = settings(max_examples=3, derandomize=True, database=None, deadline=None)
+
+    def outside(mode: str, url: str) -> None:
+        @use_tape(tmp_path / "outside.cassette", mode=mode)
+        @examples
+        @given(number=st.integers(0, 3))
+        def agent(number: int) -> None:
+            ask(url, f"{number}")
+
+        agent()
+
+    def inside(mode: str, url: str) -> None:
+        @examples
+        @given(number=st.integers(0, 3))
+        @use_tape(tmp_path / "inside.cassette", mode=mode)
+        def agent(number: int) -> None:
+            ask(url, f"{number}")
+
+        agent()
+
+    outside("record", provider.url)
+    outside("replay", NOWHERE)
+    with pytest.raises(UsageError, match="another example of Hypothesis") as refused:
+        inside("record", provider.url)
+    assert "above @given" in str(refused.value)
+    with pytest.raises(DivergenceError) as failed:
+        inside("replay", NOWHERE)
+    assert "a block of its own" in failed.value.__notes__[0]
 
 
 def test_a_call_after_the_block_is_refused(tmp_path: Path, provider: Provider) -> None:
@@ -2214,12 +2466,20 @@ def test_a_tool_is_a_function_that_returns_a_value() -> None:
 
 
 ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates(),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(),
+        st.binary(),
+        st.dates(),
+        st.sets(st.integers() | st.text(), max_size=3),
+    ),
     lambda one: (
         st.lists(one, max_size=3)
         | st.dictionaries(st.text(max_size=3) | st.integers(), one, max_size=3)
         | st.tuples(one)
-        | st.sets(st.integers() | st.text(), max_size=3)
     ),
     max_leaves=5,
 )

@@ -125,6 +125,75 @@ def test_workers_of_xdist_never_mix(pytester: pytest.Pytester, provider: str) ->
     run(pytester, "http://127.0.0.1:9", *options).assert_outcomes(passed=8)
 
 
+SHARED = """
+import pytest
+from agent import ask
+from ptycassette import use_tape
+
+@pytest.fixture(scope="module")
+def shared():
+    with use_tape("shared.cassette"):
+        yield
+
+@pytest.mark.parametrize("text", ["one", "two", "three", "four"])
+def test_of_several(shared, text):
+    assert ask(text) == text
+"""
+
+
+@pytest.mark.slow
+def test_a_block_of_several_tests_needs_one_worker(
+    pytester: pytest.Pytester, provider: str
+) -> None:
+    """By default pytest-xdist gives the tests of a module to all workers; the error names that."""
+    pytest.importorskip("xdist")
+    options = ("-n", "2", "-p", "no:textual-snapshot")
+    run(pytester, provider, *ALONE, "--ptycassette-mode=record", tests=SHARED).assert_outcomes(
+        passed=4
+    )
+
+    split = run(pytester, "http://127.0.0.1:9", *options, tests=SHARED)
+    whole = run(pytester, "http://127.0.0.1:9", *options, "--dist", "loadfile", tests=SHARED)
+
+    assert split.parseoutcomes()["errors"] == 2
+    split.stdout.fnmatch_lines(["*pytest-xdist may run them in different workers*loadfile*"])
+    whole.assert_outcomes(passed=4)
+
+
+AUTO = """
+import HTTPX as httpx
+from agent import ask, ask_later
+from ptycassette import use_tape
+
+async def test_auto_mode(ptycassette_tape):
+    assert await ask_later("one") == "one"
+
+@use_tape("decorated.cassette")
+async def test_auto_decorated():
+    assert await ask_later("two") == "two"
+
+class TestClass:
+    @use_tape("method.cassette")
+    async def test_method(self, tape):
+        assert await ask_later("three") == "three"
+"""
+
+
+@pytest.mark.slow
+def test_asynchronous_tests_without_markers_have_tapes(
+    pytester: pytest.Pytester, provider: str
+) -> None:
+    """The automatic mode of pytest-asyncio runs them."""
+    pytest.importorskip("pytest_asyncio")
+    tests = AUTO.replace("HTTPX", HTTPX)
+    options = (*ALONE, "-o", "asyncio_mode=auto")
+
+    run(pytester, provider, *options, "--ptycassette-mode=record", tests=tests).assert_outcomes(
+        passed=3
+    )
+    run(pytester, "http://127.0.0.1:9", *options, tests=tests).assert_outcomes(passed=3)
+
+
 SWALLOWS = """
 from agent import ask
 from ptycassette import use_tape

@@ -81,12 +81,15 @@ def _working(work: Work) -> Iterator[None]:
 
 
 def current_owner() -> Any:
-    """The asyncio task, the pool work, or the thread that runs now."""
+    """The task of asyncio or trio, the pool work, or the thread that runs now."""
     if "asyncio" in sys.modules:
         with suppress(RuntimeError):  # no loop runs here
             task = sys.modules["asyncio"].current_task()
             if task is not None:
                 return task
+    if "trio" in sys.modules:
+        with suppress(RuntimeError, AttributeError):  # nor here; or trio is still being imported
+            return sys.modules["trio"].lowlevel.current_task()
     return getattr(_WORKING, "work", None) or threading.current_thread()
 
 

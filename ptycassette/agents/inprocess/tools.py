@@ -210,6 +210,9 @@ def _tool_call(
     except Exception as exc:
         tool.end(outcome_of(name, error=exc))
         raise
+    except BaseException:
+        tool.abandon()
+        raise
     try:
         outcome = outcome_of(name, call.result)
         if serves is not None and tape.records:

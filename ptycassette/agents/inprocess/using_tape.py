@@ -157,7 +157,8 @@ class TapeResult(msgspec.Struct, kw_only=True):
 class BegunTool:
     """A tool call that is under way. ``recorded`` is its recorded outcome, in replay.
 
-    ``changed``: a fork has changed the call, so the tool does not run.
+    ``changed``: a fork has changed the call, so the tool does not run. ``abandon`` notes a tool
+    that was cancelled.
     """
 
     def __init__(
@@ -166,8 +167,10 @@ class BegunTool:
         recorded: ToolOutcome | None = None,
         *,
         changed: bool = False,
+        abandon: Callable[[], None] = lambda: None,
     ) -> None:
         self.end = end
+        self.abandon = abandon
         self.recorded = recorded
         self.changed = changed
 
@@ -341,7 +344,10 @@ class OpenTape:
         if self._log is not None:
             begun = self._log.begin_tool(name, arguments)
             log = self._log
-            return BegunTool(lambda outcome: log.end_tool(begun, outcome))
+            return BegunTool(
+                lambda outcome: log.end_tool(begun, outcome),
+                abandon=lambda: log.abandon_tool(begun),
+            )
         if self._served is None or not self._served.knows_tools:
             return BegunTool(lambda outcome: None)  # noqa: ARG005 - nothing is kept or compared
         served = self._served
@@ -603,14 +609,14 @@ class UseTape:
         with self._entered(OpenTape(path, result, log=log, served=None)) as tape:
             yield tape
         result.notes = tape.notes
+        if log.refused is not None:
+            raise log.refused
         if log.waiting:
             raise RefusedError(
                 f"{log.waiting[0]} was under way when the block ended, and its answer is missing",
                 where=str(path),
                 hint="wait for the tasks and threads of the block before it ends",
             )
-        if log.refused is not None:
-            raise log.refused
         if log.is_empty:
             raise RefusedError(
                 "no call of a model or a tool was made in the block: an empty recording is not"
