@@ -409,7 +409,9 @@ class CallOrder:
         if owner in self._forked:  # it has a copy of the context in which it was begun
             return self._forked[owner]
         found = next((one for one in parent.children if one.owner is owner), None)
-        return found or self._child(parent, owner, (tips, begun))
+        # A task of trio is first seen when it calls: others may have ended since it began.
+        after = not hasattr(owner, "coro")
+        return found or self._child(parent, owner, (tips, begun), after_siblings=after)
 
     @staticmethod
     def _child(
