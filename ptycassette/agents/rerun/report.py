@@ -13,12 +13,11 @@ import msgspec
 from ptycassette.model.records import ExitStatus, same_version
 from ptycassette.model.tape import TapeEntry
 from ptycassette.model.visible_text import printable
-from ptycassette.scrub.mask import masked_places
 from ptycassette.tape.draws import Draw
 from ptycassette.tape.matching.checking import published_fingerprint, tape_damage, tape_fingerprint
 from ptycassette.tape.matching.matcher import Hit, Matcher
 from ptycassette.tape.matching.misses import Miss, TapeExchange
-from ptycassette.tape.matching.question import SECRET, Question, Rules
+from ptycassette.tape.matching.question import SECRET, Question, Rules, masked_places
 
 if TYPE_CHECKING:
     from ptycassette.scrub.session import SessionScrubber

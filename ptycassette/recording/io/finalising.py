@@ -68,7 +68,6 @@ from ptycassette.recording.sink_writer import (
 from ptycassette.scrub.io.conceal import concealed_head
 from ptycassette.scrub.io.process_secrets import remember
 from ptycassette.scrub.io.setup import session_scrubber
-from ptycassette.scrub.mask import masked_places
 from ptycassette.scrub.search.known import SHORTEST_KNOWN, KnownValue
 from ptycassette.scrub.typed.watch import TypedWatch
 from ptycassette.system.clock import monotonic_s
@@ -828,7 +827,7 @@ class TapeKeys:
         secrets: Sequence[HeadSecret] = (),
     ) -> tuple[str, Sequence[VolatileToken], Sequence[MaskedDigest]]:
         """See ``EntryKeys.of``."""
-        from ptycassette.tape.matching.question import Question
+        from ptycassette.tape.matching.question import Question, masked_places
 
         number = head["entry"] if head["kind"] == "websocket" else head.get("within")
         keyed = self._keys.of(
