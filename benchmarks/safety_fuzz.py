@@ -39,8 +39,8 @@ from ptycassette.cassette.manifest import decode_manifest
 from ptycassette.errors import CassetteError, InvalidCassetteError, JournalError
 from ptycassette.formats.export.text import TextStream
 from ptycassette.model.screen import Size
-from ptycassette.recording._journal_codec import JournalDecoder
 from ptycassette.recording.io.finalising import recover
+from ptycassette.recording.io.journal_file import JournalDecoder
 from ptycassette.replaying.paint import paint
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import scrub_chunks

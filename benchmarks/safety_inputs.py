@@ -36,7 +36,7 @@ from ptycassette.model.records import (
     Typed,
 )
 from ptycassette.model.screen import Size
-from ptycassette.recording._journal_codec import MAGIC, JournalEncoder
+from ptycassette.recording.io.journal_file import MAGIC, JournalEncoder
 
 __all__ = ["JSON_WORDS", "TERMINAL_WORDS", "Maker", "journal", "manifest", "mutated", "records",
            "secrets", "spoilt_json", "terminal"]  # fmt: skip

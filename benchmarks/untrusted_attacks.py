@@ -524,8 +524,8 @@ SIGNALS: dict[str, Callable[[int], JournalEvent]] = {
     "clears": lambda n: Output(n, b"\x1b[2J" * 25),
     "line-feeds": lambda n: Output(n, b"\n\t" * 50),
     "resets": lambda n: Output(n, b"\x1bc" * 50),
-    "aborted": lambda n: Output(n, b"\x1b[\x18\x1b]\x18" * 6),
-    "malformed": lambda n: Output(n, b"\x1b[<>!z\xc2\x9b\0m" * 4),
+    "aborted": lambda n: Output(n, b"\x1b[\x18\x1b]\x18" * 3),
+    "malformed": lambda n: Output(n, b"\x1b[<>!z\xc2\x9b\0m" * 2),
 }
 """The same of output that is all signals, or none: what ``events --signals`` reads."""
 SHOWN = (

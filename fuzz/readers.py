@@ -69,7 +69,6 @@ from ptycassette.seal.io.sealing import judged_seal
 from ptycassette.seal.trust import Trust
 from ptycassette.system.files.project_file import find_project
 from ptycassette.system.git_questions import git_commit
-from ptycassette.tape._frames import MessageFollower, NotFollowedError
 from ptycassette.tape._heads import (
     answer_follower,
     end_of_head,
@@ -81,6 +80,7 @@ from ptycassette.tape._heads import (
 from ptycassette.tape.consent.terms import Approval, UnsearchedBodyError, search_body
 from ptycassette.tape.draws import read_draws
 from ptycassette.tape.io.journal_file import TapeJournalReader
+from ptycassette.tape.io.proxy import MessageFollower, NotFollowedError
 from ptycassette.tape.io.recorded_answers import load_matching_rules
 from ptycassette.tape.items import (
     AnswerBegun,

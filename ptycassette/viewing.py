@@ -22,8 +22,13 @@ if TYPE_CHECKING:
     from ptycassette.agents.inprocess.using_tape import OpenTape, TapeResult, UseTape
     from ptycassette.agents.rerun.report import RerunReport
     from ptycassette.cassette.io.writer import CassetteWriter
-    from ptycassette.cassette.timeline.exchange_cutting import Exchange, ExchangeCutter, exchanges
-    from ptycassette.cassette.timeline.signal_events import TerminalSignal, terminal_signals
+    from ptycassette.cassette.timeline.exchange_cutting import (
+        Exchange,
+        ExchangeCutter,
+        TerminalSignal,
+        exchanges,
+        terminal_signals,
+    )
     from ptycassette.formats.editing.io.editing import mask_cassette, preview_mask
     from ptycassette.formats.editing.masking import Mask, Region
     from ptycassette.formats.export.html import screen_html
@@ -65,8 +70,9 @@ _MODULES = {
     "agents.inprocess.using_tape": "OpenTape TapeResult UseTape",
     "agents.rerun.report": "RerunReport",
     "cassette.io.writer": "CassetteWriter",
-    "cassette.timeline.exchange_cutting": "Exchange ExchangeCutter exchanges",
-    "cassette.timeline.signal_events": "TerminalSignal terminal_signals",
+    "cassette.timeline.exchange_cutting": (
+        "Exchange ExchangeCutter TerminalSignal exchanges terminal_signals"
+    ),
     "formats.editing.io.editing": "mask_cassette preview_mask",
     "formats.editing.masking": "Mask Region",
     "formats.export.html": "screen_html",

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ptycassette.cassette.framing import MARK
 from ptycassette.errors import JournalError
 from ptycassette.model.records import JournalEvent
-from ptycassette.recording._journal_codec import MAGIC, JournalDecoder
+from ptycassette.recording.io.journal_file import MAGIC, JournalDecoder
 from ptycassette.recording.sink_writer import event_of
 
 _HEAD = struct.Struct("<4sIIQB")

@@ -8,7 +8,7 @@ Layout, all numbers little-endian::
 ``mark`` starts every record; ``index`` counts records from 0; ``crc`` is the
 CRC-32 of the record without the ``crc`` field itself, seeded with the salt.
 Record 0 is the head. The last byte of ``magic`` is the version. Each journal defines its kinds and
-their bodies: that of a session (``recording/_journal_codec.py``), of a tape
+their bodies: that of a session (``recording/io/journal_file.py``), of a tape
 (``tape/journal_codec.py``).
 
 A crash can only cut the file off, or leave blocks of its end unwritten: the

@@ -20,7 +20,7 @@ from ptycassette.errors import CassetteError, ExistsError
 
 if TYPE_CHECKING:
     from ptycassette.cassette.io.reader import Cassette
-    from ptycassette.cli._tape_reports import TapeLine
+    from ptycassette.cli._reports import TapeLine
 
 _REFUSED_STATUS = 6
 _FINDINGS_SHOWN = 3

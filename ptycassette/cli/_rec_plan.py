@@ -6,8 +6,9 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -278,9 +279,8 @@ _OPTIONS = (
     ),
 )
 _ONLY_WITH_TAPE = (
-    *("provider", "proxy_env", "yes", "approval", "max_requests", "max_tokens", "max_usd"),
-    *("forbid", "strip", "unsearched", "unknown_models", "evidence"),
-    *("retries", "answer_timeout", "fallback", "shared_network"),
+    *LimitArguments.__struct_fields__,
+    *("proxy_env", "evidence", "retries", "answer_timeout", "fallback", "shared_network"),
 )
 _MAX_APPROVAL_BYTES = 1 << 20
 
@@ -292,11 +292,15 @@ def tape_options(command: _Command) -> _Command:
     return command
 
 
-def refuse_without_tape(given: RecArguments) -> None:
-    """Refuse options that have no effect without ``--tape``."""
-    for name in _ONLY_WITH_TAPE:
-        if getattr(given, name) not in {None, False, ()}:
-            raise click.UsageError(f"--{name.replace('_', '-')} goes with --tape only")
+def refuse_without(option: str, names: Iterable[str], value: Callable[[str], object]) -> None:
+    """Refuse options that have no effect without ``option``; ``value`` gives what they are set to.
+
+    Raises:
+        UsageError: one of them is set.
+    """
+    for name in names:
+        if value(name) not in {None, False, ()}:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with {option} only")
 
 
 def retries_of(given: RecArguments) -> Retries | None:
@@ -304,9 +308,7 @@ def retries_of(given: RecArguments) -> Retries | None:
     from ptycassette.tape.retries import Retries
 
     if given.retries is None:
-        for name in ("answer_timeout", "fallback"):
-            if getattr(given, name) is not None:
-                raise click.UsageError(f"--{name.replace('_', '-')} goes with --retries only")
+        refuse_without("--retries", ("answer_timeout", "fallback"), partial(getattr, given))
         return None
     return Retries(
         times=given.retries,
@@ -627,7 +629,7 @@ def spec_of(
 def _tape(given: RecArguments, profile: Profile | None) -> TapeStarter | None:
     """The starter of the proxy; None without ``--tape``."""
     if not given.tape:
-        refuse_without_tape(given)
+        refuse_without("--tape", _ONLY_WITH_TAPE, partial(getattr, given))
         return None
     from ptycassette.recording.io.tape_proxy import tape_starter
     from ptycassette.tape.io.running_proxy import PROVIDER_VARIABLE

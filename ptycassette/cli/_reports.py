@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette.io.listing import ListedCassette
-from ptycassette.cli._error_report import ErrorReport
-from ptycassette.cli._seal_reports import SealReport
+from ptycassette.cli._seals import ErrorReport, SealReport
 from ptycassette.formats.export.event_lines import EventLine
 from ptycassette.model.records import (
     Command,
@@ -49,6 +48,11 @@ __all__ = [
     "RowChange",
     "SealReport",
     "StreamCounts",
+    "TapeBody",
+    "TapeChunk",
+    "TapeEntryReport",
+    "TapeLine",
+    "TapeReport",
     "VerifiedCassette",
     "VerifyReport",
 ]
@@ -241,3 +245,59 @@ class DemoReport(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Check, ...]
     streams: StreamCounts
     kept: str | None
+
+
+class TapeLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One question of the tape, without bodies. Tokens are null if no provider reported them."""
+
+    entry: int
+    seq: int
+    t_us: int
+    end_us: int | None
+    kind: str
+    within: int | None
+    method: str | None
+    upstream: str | None
+    target: str | None
+    model: str | None
+    status: int | None
+    sent_bytes: int
+    received_bytes: int
+    chunks: int
+    input_tokens: int | None
+    output_tokens: int | None
+    tools: tuple[str, ...]
+    outcome: str
+    detail: str
+    key: str | None
+
+
+class TapeReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``tape --json``."""
+
+    path: str
+    entries: tuple[TapeLine, ...]
+
+
+class TapeBody(msgspec.Struct, frozen=True, kw_only=True):
+    """Headers and body of one side; ``packing`` is the encoding that was undone."""
+
+    headers: tuple[tuple[str, str], ...]
+    packing: str | None
+    data: bytes
+
+
+class TapeChunk(msgspec.Struct, frozen=True, kw_only=True):
+    """When a piece of the answer came, and how many bytes of its body it is."""
+
+    t_us: int
+    bytes: int
+
+
+class TapeEntryReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``tape --entry N --json``."""
+
+    line: TapeLine
+    question: TapeBody
+    answer: TapeBody | None
+    chunks: tuple[TapeChunk, ...]

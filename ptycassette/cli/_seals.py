@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ptycassette.cli._options import project
 from ptycassette.cli._present import error_lines, field_lines
+from ptycassette.errors import CassetteError
 from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.cli._seal_reports import SealReport
     from ptycassette.seal.trust import SealVerdict, Trust
 
 
@@ -72,8 +74,6 @@ def seal_fields(verdict: SealVerdict) -> Iterator[tuple[str, str]]:
 
 def seal_report(verdict: SealVerdict) -> SealReport:
     """A verdict as JSON."""
-    from ptycassette.cli._seal_reports import SealReport
-
     statement = verdict.statement
     return SealReport(
         status=verdict.status.value,
@@ -82,3 +82,60 @@ def seal_report(verdict: SealVerdict) -> SealReport:
         sealed_at=None if statement is None else statement.sealed_at,
         sealed_by=None if statement is None else statement.sealed_by,
     )
+
+
+class ErrorReport(msgspec.Struct, frozen=True, kw_only=True):
+    """An error: ``type`` is the name of its class in ``ptycassette.errors``."""
+
+    type: str
+    message: str
+    where: str | None
+    hint: str | None
+    status: int
+
+    @classmethod
+    def of(cls, error: CassetteError) -> ErrorReport:
+        """The report of an error."""
+        return cls(
+            type=type(error).__name__,
+            message=error.message,
+            where=error.where,
+            hint=error.hint,
+            status=error.exit_status,
+        )
+
+
+class SealReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The seal of one cassette of ``verify``. ``signers``: the names of trusted keys."""
+
+    status: str
+    signers: tuple[str, ...]
+    keyids: tuple[str, ...]
+    sealed_at: str | None
+    sealed_by: str | None
+
+
+class SealedCassette(msgspec.Struct, frozen=True, kw_only=True):
+    """One cassette of ``seal``; ``kept``: its seal was there already, and holds."""
+
+    path: str
+    seal: str
+    kept: bool
+    error: ErrorReport | None
+
+
+class SealsReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``seal --json``."""
+
+    ok: bool
+    public_key: str
+    cassettes: tuple[SealedCassette, ...]
+
+
+class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``bundle verify --json``. An error is a code, a colon and a reason."""
+
+    ok: bool
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+    signer: str | None

@@ -192,8 +192,7 @@ def verify(
 
     Example: ptycassette bundle verify step.rr actual.json --trust trust.toml
     """
-    from ptycassette.cli._seal_reports import BundleReport
-    from ptycassette.cli._seals import trust_in_force
+    from ptycassette.cli._seals import BundleReport, trust_in_force
 
     with needing_extra("seal"):
         from ptycassette.seal.io.bundles import check_bundle

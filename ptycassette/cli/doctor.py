@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
+from ptycassette.agents.harness.surroundings import DriftCause
 from ptycassette.cli._options import json_option
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.errors import UsageError
@@ -16,6 +18,7 @@ from ptycassette.version import __version__
 
 if TYPE_CHECKING:
     from ptycassette.cli._reports import Check
+
 
 FAILED_STATUS = 1
 
@@ -122,7 +125,6 @@ def _drift(
 ) -> int:
     from ptycassette.agents.harness.io.drift import ModelsQuery, drift_causes
     from ptycassette.agents.harness.surroundings import DriftStatus
-    from ptycassette.cli._drift_report import DriftReport
 
     query = None if models is None else ModelsQuery(provider=models[0], key_variable=models[1])
     causes = tuple(drift_causes(path, newer=newer, versions=versions, models=query))
@@ -150,3 +152,12 @@ def check_lines(checks: Sequence[Check]) -> Iterator[str]:
         yield f"  {check.status:<4}  {check.name:<{width}}  {visible(check.detail)}"
         if check.hint:
             yield f"        {'':<{width}}  hint: {visible(check.hint)}"
+
+
+class DriftReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``doctor --drift --json``; ``now``: the newer cassette, null for this machine."""
+
+    same: bool
+    cassette: str
+    now: str | None
+    causes: tuple[DriftCause, ...]

@@ -21,7 +21,7 @@ from ptycassette.keys.quantities import bytes_text
 from ptycassette.model.visible_text import visible, visible_bytes
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.timeline.signal_events import TerminalSignal
+    from ptycassette.cassette.timeline.exchange_cutting import TerminalSignal
     from ptycassette.formats.export.event_lines import EventLine
     from ptycassette.model.records import Event, InputRecord
     from ptycassette.model.screen import Screen
@@ -104,7 +104,7 @@ def command(
 
 def _with_signals(events: Iterator[Event]) -> Iterator[Listed]:
     """The events, and after each output the signals that it completed."""
-    from ptycassette.cassette.timeline.signal_events import SignalFinder
+    from ptycassette.cassette.timeline.exchange_cutting import SignalFinder
     from ptycassette.errors import LimitError
 
     finder = SignalFinder()

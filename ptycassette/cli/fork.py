@@ -10,7 +10,7 @@ import click
 
 from ptycassette.cli._options import json_option, opened
 from ptycassette.cli._present import json_text, write_lines
-from ptycassette.cli._rec_plan import LimitArguments, limit_options, terms_of
+from ptycassette.cli._rec_plan import LimitArguments, limit_options, refuse_without, terms_of
 from ptycassette.cli._running_options import (
     CommandWithProgram,
     is_of_code,
@@ -47,8 +47,6 @@ _OPTIONS = (
     ),
     *limit_options("--tail live"),
 )
-_NAMES = ("provider", "key_env", "yes", "approval", "max_requests", "max_tokens", "max_usd",
-          "forbid", "strip", "unsearched", "unknown_models")  # fmt: skip
 
 
 def live_options(command: _Command) -> _Command:
@@ -67,16 +65,13 @@ def live_terms_of(given: dict[str, Any]) -> LiveTerms:
     """
     from ptycassette.agents.fork.io.live import LiveTerms
 
+    limits = LimitArguments.__struct_fields__
     if given["tail"] != "live":
-        for name in _NAMES:
-            if given[name] not in {None, False, ()}:
-                raise click.UsageError(f"--{name.replace('_', '-')} goes with --tail live only")
+        refuse_without("--tail live", ("key_env", *limits), given.__getitem__)
         return LiveTerms()
     return LiveTerms(
         provider=given["provider"] or "",
-        terms=terms_of(
-            LimitArguments(**{name: given[name] for name in LimitArguments.__struct_fields__})
-        ),
+        terms=terms_of(LimitArguments(**{name: given[name] for name in limits})),
         key_variable=given["key_env"] or "",
     )
 

@@ -53,9 +53,7 @@ def command(
 
     Example: ptycassette seal tests/cassettes/* --key release.key
     """
-    from ptycassette.cli._error_report import ErrorReport
-    from ptycassette.cli._seal_reports import SealedCassette, SealsReport
-    from ptycassette.cli._seals import cassettes_named
+    from ptycassette.cli._seals import ErrorReport, SealedCassette, SealsReport, cassettes_named
 
     _check(cassettes, key=key, new_key=new_key, identity=identity, sigstore=sigstore)
     with needing_extra("seal"):

@@ -22,7 +22,7 @@ from ptycassette.model.visible_text import visible, visible_bytes
 if TYPE_CHECKING:
     from ptycassette.cassette.io.reader import Cassette
     from ptycassette.cassette.io.tape import RecordedExchange
-    from ptycassette.cli._tape_reports import TapeBody, TapeLine
+    from ptycassette.cli._reports import TapeBody, TapeLine
     from ptycassette.model.tape import TapeEntry
 
 _COLUMNS = (
@@ -57,7 +57,7 @@ def command(
 
     Example: ptycassette tape codex.cassette --entry 2
     """
-    from ptycassette.cli._tape_reports import TapeReport
+    from ptycassette.cli._reports import TapeReport
 
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
         said = _said(source)
@@ -111,7 +111,7 @@ def lines_of(cassette: Cassette) -> list[TapeLine]:
 
 
 def _line(entry: TapeEntry, said: dict[int, dict[str, Any]]) -> TapeLine:
-    from ptycassette.cli._tape_reports import TapeLine
+    from ptycassette.cli._reports import TapeLine
 
     about, answer = said.get(entry.entry, {}), entry.answer
     model = about.get("model")
@@ -144,7 +144,7 @@ def _whole_number(value: Any) -> int | None:
 
 
 def _whole(exchange: RecordedExchange, said: dict[int, dict[str, Any]]) -> Any:
-    from ptycassette.cli._tape_reports import TapeChunk, TapeEntryReport
+    from ptycassette.cli._reports import TapeChunk, TapeEntryReport
 
     entry, answer = exchange.entry, exchange.entry.answer
     return TapeEntryReport(
@@ -158,7 +158,7 @@ def _whole(exchange: RecordedExchange, said: dict[int, dict[str, Any]]) -> Any:
 
 
 def _body(headers: tuple[tuple[str, str], ...], data: bytes, packing: str) -> TapeBody:
-    from ptycassette.cli._tape_reports import TapeBody
+    from ptycassette.cli._reports import TapeBody
 
     return TapeBody(headers=headers, packing=packing or None, data=data)
 

@@ -21,7 +21,7 @@ from functools import lru_cache
 import msgspec
 
 from ptycassette.model.screen import DEFAULT_STYLE, Cursor, Screen, Size, Style, StyleRun
-from ptycassette.terminal.sgr import attribute_parameters, color_parameters
+from ptycassette.terminal.repaint import attribute_parameters, color_parameters
 from ptycassette.terminal.widths import split_cells
 
 # A row of a ``Screen`` as cells, safe to send to a terminal.

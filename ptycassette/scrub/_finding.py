@@ -53,7 +53,6 @@ from ptycassette.scrub.search.known import (
     SearchedTexts,
     Searcher,
 )
-from ptycassette.scrub.views.joined_lines import joined_lines
 from ptycassette.scrub.views.structured import (
     BLOCK,
     Blocks,
@@ -65,7 +64,14 @@ from ptycassette.scrub.views.structured import (
     members_of,
     strings_of,
 )
-from ptycassette.scrub.views.view import ScreenReader, ScreenView, Seen, View, input_views
+from ptycassette.scrub.views.view import (
+    ScreenReader,
+    ScreenView,
+    Seen,
+    View,
+    input_views,
+    joined_lines,
+)
 
 # What is known to be secret before anything is searched: environment, home, declared values.
 

@@ -17,7 +17,6 @@ from ptycassette.model.resolved_types import resolved
 from ptycassette.scrub.mask import TEXT, mask
 from ptycassette.scrub.match import canonical, plain
 from ptycassette.scrub.search.known import Match, Searcher
-from ptycassette.scrub.views.joined_lines import joined_lines
 from ptycassette.scrub.views.structured import (
     Blocks,
     Messages,
@@ -26,7 +25,7 @@ from ptycassette.scrub.views.structured import (
     rewrite,
     strings_of,
 )
-from ptycassette.scrub.views.view import View, line_of_text, panes, view_of
+from ptycassette.scrub.views.view import View, joined_lines, line_of_text, panes, view_of
 
 # Bytes to write over a channel: collected from many views, applied as the channel streams by.
 

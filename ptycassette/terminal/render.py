@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Final
 
 from ptycassette.model.screen import Screen, Style
-from ptycassette.terminal.sgr import sgr_of
+from ptycassette.terminal.repaint import sgr_of
 from ptycassette.terminal.widths import WidthModeName, row_cells
 
 _UNSAFE: Final = re.compile(

@@ -927,6 +927,93 @@ def test_status_and_retries_are_those_of_the_recording(tmp_path: Path, provider:
     assert tries == [2, 2]
 
 
+DATE = "Sat, 28 Nov 2026 12:00:%02d GMT"
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "at_once"),
+    [
+        (429, {"retry-after": "7"}, True),
+        (429, {}, True),
+        (503, {"retry-after-ms": "900"}, True),
+        (429, {"retry-after": DATE % 9, "date": DATE % 2}, True),
+        (429, {"retry-after": DATE % 9}, False),  # how long this is is not known
+        (429, {"retry-after": "500"}, False),  # the SDK of OpenAI gives up
+        (429, {"retry-after": "inf"}, False),
+        (429, {"retry-after": "soon"}, True),
+        (400, {"retry-after": "7"}, False),
+        (200, {}, False),
+    ],
+)
+def test_a_replay_does_not_wait_before_it_asks_again(
+    tmp_path: Path, provider: Provider, status: int, headers: dict[str, str], at_once: bool
+) -> None:
+    """SDKs read ``retry-after-ms`` first; the recorded ``retry-after`` stays for other code."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response_only(status)
+        for name, value in {**headers, "content-length": "2"}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(b"{}")
+
+    def run(url: str) -> dict[str, str]:
+        got = httpx.post(f"{url}/v1/messages", json=question("milk")).headers
+        return {name: value for name, value in got.items() if "retry" in name}
+
+    provider.answers = [answer]
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        first = run(provider.url)
+    with use_tape(tmp_path / "run.cassette"):
+        assert run(NOWHERE) == ({**first, "retry-after-ms": "1"} if at_once else first)
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long the code would have slept."""
+    times: list[float] = []
+    monkeypatch.setattr("time.sleep", times.append)
+    return times
+
+
+def _limited(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(429)
+    for name, value in {"retry-after": "7", "content-length": "2"}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(b"{}")
+
+
+def _ask_openai(url: str) -> str:
+    client = pytest.importorskip("openai").OpenAI(base_url=f"{url}/v1", api_key="k" * 20)
+    return str(client.chat.completions.create(**question("milk")).choices[0].message.content)
+
+
+def _ask_urllib3(url: str) -> str:
+    urllib3 = pytest.importorskip("urllib3")
+    retries = urllib3.Retry(3, status_forcelist=[429], allowed_methods=None, backoff_factor=5)
+    with urllib3.PoolManager(retries=retries) as pool:
+        answer = pool.request("POST", f"{url}/v1/chat/completions", json=question("milk"))
+        return str(answer.json()["choices"][0]["message"]["content"])
+
+
+@pytest.mark.parametrize("run", [_ask_openai, _ask_urllib3])
+def test_a_client_that_waited_in_the_recording_does_not_wait_in_replay(
+    tmp_path: Path, provider: Provider, slept: list[float], run: Callable[[str], str]
+) -> None:
+    """Also if the provider fails on purpose."""
+    provider.answers = [_limited]
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        first = run(provider.url)
+    assert sum(slept) >= 7
+    slept.clear()
+    with use_tape(tmp_path / "run.cassette"):
+        assert run(NOWHERE) == first
+    with use_tape(tmp_path / "run.cassette", fault="rate-limit@2"):
+        assert run(NOWHERE) == first
+    assert sum(slept) < 0.1
+
+
 def _half(handler: BaseHTTPRequestHandler) -> None:
     """The first half of an answer; then the connection breaks."""
     handler.send_response(200)

@@ -304,7 +304,10 @@ def test_the_recorded_program_is_run_when_none_is_named(cassette: Path) -> None:
     """Its argv is in the manifest."""
     with use(cassette, mode="live") as session:
         talk(session)
-    with pytest.raises(UsageError, match="which program"), use(cassette / "x", mode="live"):
+    with (
+        pytest.raises(UsageError, match="the program is missing"),
+        use(cassette / "x", mode="live"),
+    ):
         pass
 
 

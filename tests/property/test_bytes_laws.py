@@ -26,7 +26,7 @@ from ptycassette.model.records import (
 )
 from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import visible
-from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
+from ptycassette.recording.io.journal_file import JournalDecoder, JournalEncoder
 from ptycassette.testing import ManualClock, ScriptedPty, scrub_chunks
 from tests.examples import examples
 

@@ -17,7 +17,7 @@ from ptycassette.model.records import (
     Typed,
 )
 from ptycassette.model.screen import Size
-from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
+from ptycassette.recording.io.journal_file import JournalDecoder, JournalEncoder
 from tests.examples import examples
 
 META = SessionMeta(id="i", argv=("a",), size=Size(1, 1), recorded_at="r", harness=Harness(name="h"))

@@ -51,3 +51,29 @@ def test_the_folders_of_the_unit_tests_are_those_of_the_package() -> None:
 
     strange = {str(one) for one in folders if not (ROOT / "ptycassette" / one).is_dir()}
     assert strange == {"safety"}
+
+
+FILE = re.compile(r"``([\w/]+\.(?:py|c))``|`([\w/]+\.(?:py|c))`")
+ELSEWHERE = {"json.py"}
+"""Files of readers and of other projects."""
+
+
+def test_a_file_that_a_page_or_a_comment_names_exists() -> None:
+    """Modules are merged and renamed; what is written about them follows."""
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    pages = [page for page in pages if page.name != "CHANGELOG.md"]
+    sources = [path for top in ("ptycassette", "viewer") for path in ROOT.glob(f"{top}/**/*.py")]
+    known = {
+        path.name
+        for top in ("ptycassette", "viewer", "tests", "fixtures", "benchmarks", "fuzz", "docs")
+        for path in (ROOT / top).rglob("*.[pc]*")
+    } | {path.name for path in ROOT.glob("*.py")}
+
+    gone = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in [*pages, *sources]
+        for found in FILE.findall(path.read_text(encoding="utf-8"))
+        for name in found
+        if name and name.rpartition("/")[2] not in known | ELSEWHERE
+    }
+    assert gone == set()

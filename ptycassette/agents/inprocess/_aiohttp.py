@@ -169,7 +169,9 @@ class _Middleware:
             session=request.session,
             **_stream_writer(request.response_class),
         )
-        headers = MISS_HEADERS if isinstance(answer, Miss) else served_headers(answer)
+        headers = (
+            MISS_HEADERS if isinstance(answer, Miss) else served_headers(answer, waits=tape.waits)
+        )
         raw = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers)
         names = module.client_reqrep.CIMultiDict(headers)
         response.version = module.HttpVersion11

@@ -422,7 +422,7 @@ class _Answers:
 
         return self._module.Response(
             answer.status,
-            headers=served_headers(answer),
+            headers=served_headers(answer, waits=tape.waits),
             stream=self._served(
                 answer, lambda: self._broken(answer, tape, request), late, tape.reading(asked)
             ),

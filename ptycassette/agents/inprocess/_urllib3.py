@@ -117,6 +117,17 @@ def patches_of(module: ModuleType) -> Iterator[Patch]:
 
     yield pool, _SEND, patch
 
+    def patch_sleep(original: Callable[..., None]) -> Callable[..., None]:
+        def sleep(self: Any, response: Any = None) -> None:
+            """Wait before the next try, but not in replay."""
+            tape = client_tape()
+            if tape is None or not tape.is_offline or tape.waits:
+                original(self, response)
+
+        return sleep
+
+    yield kind.Retry, "sleep", patch_sleep
+
 
 def _sent(send: Callable[..., Any]) -> Callable[..., Any]:
     """Notice a request of requests that another adapter answers, such as a mock."""
@@ -294,7 +305,9 @@ def _served_response(module: Any) -> Callable[..., Any]:
                 raise _broken(module, answer, tape, (pool, url))
 
         status = MISS_STATUS if isinstance(answer, Miss) else answer.status
-        headers = MISS_HEADERS if isinstance(answer, Miss) else served_headers(answer)
+        headers = (
+            MISS_HEADERS if isinstance(answer, Miss) else served_headers(answer, waits=tape.waits)
+        )
         return ServedResponse(
             body=_Pieces(pieces()),
             headers=module.HTTPHeaderDict(headers),

@@ -18,6 +18,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import lru_cache
+from math import inf
 from pathlib import PurePath
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Literal
@@ -69,7 +70,6 @@ from ptycassette.tape.items import (
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import MOST_DIGESTS, Question
-from ptycassette.tape.providers.sse import LAST_LINE
 from ptycassette.tape.routing import host_and_port, key_variables, known_providers
 from ptycassette.tape.unpacking import unpacked_body
 
@@ -89,6 +89,11 @@ MISS_HEADERS = (("content-type", "application/json"), ("x-should-retry", "false"
 _OF_THE_CONNECTION = frozenset(
     {"connection", "content-encoding", "keep-alive", "transfer-encoding"}
 )
+_RETRIED = frozenset({408, 409, 429, *range(500, 600)})
+"""The statuses after which SDKs of OpenAI and Anthropic ask again."""
+_LONGEST_RETRY_S = 120.0
+"""OpenAI's SDK does not ask again if it would have to wait longer (``MAX_RETRY_AFTER_DELAY``)."""
+_TAIL_BYTES = 32  # longer than the last line of a stream
 CANCELLED = "cancelled"
 """The detail of an answer whose reader was cancelled, by a timeout for example."""
 _UNREACHABLE = ("Connect", "ClientConnector", "NameResolution", "NewConnection")
@@ -645,7 +650,7 @@ class AnswerBody:
         if not data or self._ended:
             return
         self._log.data(self._number, data)
-        self._tail = (self._tail + data)[-len(LAST_LINE) - 4 :]
+        self._tail = (self._tail + data)[-_TAIL_BYTES:]
         if self._left is not None:
             self._left -= len(data)
 
@@ -657,6 +662,8 @@ class AnswerBody:
 
     def closed(self) -> None:
         """Note that the client reads no further; the answer may still be complete."""
+        from ptycassette.tape.providers.sse import LAST_LINE  # noqa: PLC0415 - not for a replay
+
         whole = self._left == 0 or self._tail.rstrip().endswith(LAST_LINE)
         self.end("complete" if whole else "client-gone")
 
@@ -1199,9 +1206,33 @@ class ServedCalls:
         )
 
 
-def served_headers(answer: Hit) -> list[tuple[str, str]]:
-    """The headers of a recorded answer, whose body is unpacked."""
-    return [pair for pair in answer.headers if pair[0] not in _OF_THE_CONNECTION]
+def served_headers(answer: Hit, *, waits: bool) -> list[tuple[str, str]]:
+    """The headers of a recorded answer, whose body is unpacked.
+
+    SDKs wait before they ask again: as long as ``retry-after`` demands, else for half a second and
+    longer. They read ``retry-after-ms`` first. So it is 1, unless the answer ``waits`` for a
+    live provider, or demands so long a time that SDKs do not ask again. ``retry-after`` stays.
+    """
+    kept = [pair for pair in answer.headers if pair[0] not in _OF_THE_CONNECTION]
+    if waits or answer.status not in _RETRIED or _demanded_s(dict(kept)) > _LONGEST_RETRY_S:
+        return kept
+    return [*(pair for pair in kept if pair[0] != "retry-after-ms"), ("retry-after-ms", "1")]
+
+
+def _demanded_s(headers: Mapping[str, str]) -> float:
+    """How long an answer demands to wait; 0 if it demands nothing."""
+    for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with suppress(ValueError):
+            return float(headers.get(name, "")) * unit_s
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - few answers have a date
+
+    try:
+        then, at = (parsedate_to_datetime(headers[name]) for name in ("retry-after", "date"))
+        return (then - at).total_seconds()
+    except KeyError:  # without the date of the answer nothing is known
+        return inf if "retry-after" in headers else 0.0
+    except (TypeError, ValueError, OverflowError):  # it is no date, so SDKs ignore it
+        return 0.0
 
 
 def is_held(answer: Hit) -> bool:

@@ -27,6 +27,7 @@ from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import visible
 from ptycassette.replaying.divergence import Drift, DriftChange, aligned
 from ptycassette.replaying.io.sides import screen_drift, semantic_screen_drift
+from ptycassette.tape.matching.misses import upload_parts
 from ptycassette.terminal.emulator import default_emulator
 
 if TYPE_CHECKING:
@@ -95,7 +96,10 @@ def _models(cassette: Cassette) -> Iterator[Turn]:
         found = conversations.get(entry.entry)
         if found is None:
             status = entry.outcome if entry.answer is None else f"status {entry.answer.status}"
-            asked, said = _text(exchange.question()), _text(exchange.answer())
+            body, said = exchange.question(), _text(exchange.answer())
+            places = ((one.offset, one.length, one.type) for one in entry.tokens if not one.where)
+            parts = [f"{place}: {text}" for place, text in upload_parts(body, places).items()]
+            asked = "\n".join(parts) if parts else _text(body)
             asked = f"{entry.method} {entry.target}\n{asked}"
             failed = entry.answer is None or (entry.answer.status or 0) >= HTTPStatus.BAD_REQUEST
             yield Turn(entry.seq, "model", asked, f"{status}\n{said}", entry.end_seq, failed)

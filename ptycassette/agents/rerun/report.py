@@ -13,7 +13,7 @@ import msgspec
 from ptycassette.model.records import ExitStatus, same_version
 from ptycassette.model.tape import TapeEntry
 from ptycassette.model.visible_text import printable
-from ptycassette.scrub.masked_places import masked_places
+from ptycassette.scrub.mask import masked_places
 from ptycassette.tape.draws import Draw
 from ptycassette.tape.matching.checking import published_fingerprint, tape_damage, tape_fingerprint
 from ptycassette.tape.matching.matcher import Hit, Matcher

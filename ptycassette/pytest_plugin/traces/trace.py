@@ -22,9 +22,8 @@ from ptycassette.model.stored_screen import screen_of
 from ptycassette.model.visible_text import visible
 from ptycassette.recording.session.steps import SessionStep
 from ptycassette.replaying.divergence import Drift, Side
-from ptycassette.replaying.drifted_screens import drift_pictures
 from ptycassette.replaying.io.faults import screen_at
-from ptycassette.replaying.stored import picture_object, screen_object
+from ptycassette.replaying.stored import drift_pictures, picture_object, screen_object
 from ptycassette.scrub.io.conceal import concealed_screen, process_scrubber
 
 # A recording in a trace: inputs, events, frames, the screens at the divergence.

@@ -1,7 +1,7 @@
 """The compiled relay loop, ``relay.c``, which is built at installation.
 
 It is optional: without a C compiler, on other systems than Linux, or with
-``PTYCASSETTE_PURE_PYTHON`` set, the loop in ``interactive.py`` does all of the work.
+``PTYCASSETTE_PURE_PYTHON`` set, the loop in ``_interactive.py`` does all of the work.
 """
 
 from __future__ import annotations

@@ -43,13 +43,12 @@ from ptycassette.model.records import (
     JournalEvent,
     Manifest,
     Output,
+    ScrubReport,
     SessionMeta,
+    storable_text,
 )
 from ptycassette.model.tape import TAPE_OPTION, MaskedDigest, VolatileToken
 from ptycassette.model.visible_text import visible
-from ptycassette.recording._diagnostic import Diagnostic, diagnostic_of
-from ptycassette.recording._finalise import UNPUBLISHABLE_NAME, Progress, finalise, finalise_failed
-from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.journal_file import (
     HIDDEN_SUFFIX,
@@ -59,11 +58,17 @@ from ptycassette.recording.io.journal_file import (
 )
 from ptycassette.recording.io.options import TapeStarter
 from ptycassette.recording.io.saver import JournalSource, lock_left_behind
-from ptycassette.recording.sink_writer import answers_apart
+from ptycassette.recording.sink_writer import (
+    UNPUBLISHABLE_NAME,
+    Progress,
+    answers_apart,
+    finalise,
+    finalise_failed,
+)
 from ptycassette.scrub.io.conceal import concealed_head
 from ptycassette.scrub.io.process_secrets import remember
 from ptycassette.scrub.io.setup import session_scrubber
-from ptycassette.scrub.masked_places import masked_places
+from ptycassette.scrub.mask import masked_places
 from ptycassette.scrub.search.known import SHORTEST_KNOWN, KnownValue
 from ptycassette.scrub.typed.watch import TypedWatch
 from ptycassette.system.clock import monotonic_s
@@ -73,12 +78,88 @@ from ptycassette.system.pty.process import NoCoreDumps
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.policies import POLICY_NAMES
 
-if TYPE_CHECKING:  # few recordings have a tape
+if TYPE_CHECKING:
     from ptycassette.recording.sink_writer import EntryKeys
     from ptycassette.recording.tape_source import ItemReader
     from ptycassette.tape.items import TapeItem
     from ptycassette.tape.journal_codec import TapeHead
     from ptycassette.tape.matching.checking import TapeCheck
+
+
+DIAGNOSTIC_VERSION = 1
+
+
+class Diagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a run did not become a cassette. Scrubbed like everything else.
+
+    Attributes:
+        reason: the reason as a sentence.
+        stage: ``spawn`` (it could not be started), ``run`` (a timeout), ``driver`` (the code that
+            drove it failed), ``final`` (the recording ends early), ``output`` (it failed without
+            output), ``scrub`` (a secret would have been left; no streams are kept).
+        findings: what the scrub verification found: channel, moment and rule, never a value.
+    """
+
+    version: int
+    reason: str
+    stage: str
+    id: str
+    argv: tuple[str, ...]
+    recorded_at: str
+    recorder_version: str
+    findings: tuple[str, ...] = ()
+
+
+def diagnostic_of(
+    meta: SessionMeta,
+    scrubber: Scrubber,
+    *,
+    reason: str,
+    stage: str,
+    findings: tuple[str, ...] = (),
+) -> Diagnostic:
+    """The diagnostic of a session whose events ``scrubber`` has processed already."""
+    return Diagnostic(
+        version=DIAGNOSTIC_VERSION,
+        reason=storable_text(scrubber.text(reason, channel="diagnostic")),
+        stage=stage,
+        id=meta.id,
+        argv=tuple(storable_text(scrubber.text(word, channel="argv")) for word in meta.argv),
+        recorded_at=meta.recorded_at,
+        recorder_version=meta.recorder_version,
+        findings=tuple(map(storable_text, findings)),
+    )
+
+
+# The scrubber of ``--no-scrub``, which removes nothing and reports so.
+#
+# A cassette made with it is marked ``unscrubbed``. Readers refuse it by default.
+
+
+class Unscrubbed:
+    """A ``Scrubber`` that changes nothing."""
+
+    def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:  # noqa: ARG002 - the port
+        """The events as they are."""
+        return source()
+
+    def text(self, value: str, *, channel: str) -> str:  # noqa: ARG002 - the port
+        """The text as it is."""
+        return value
+
+    def value(self, value: Any, *, channel: str) -> Any:  # noqa: ARG002 - the port
+        """The value as it is."""
+        return value
+
+    def verify(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:  # noqa: ARG002 - the port
+        """Iterate over all events, as the port requires, without searching them."""
+        for _ in source():
+            pass
+        return ()
+
+    def report(self) -> ScrubReport:
+        """A report that nothing was scrubbed, on explicit demand."""
+        return ScrubReport(status="unscrubbed")
 
 
 # Writes the diagnostic directory of a failed run: the scrubbed streams, and the failure.

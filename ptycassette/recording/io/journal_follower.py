@@ -8,8 +8,7 @@ from pathlib import Path
 
 from ptycassette.errors import CassetteError, JournalError, NotFoundError
 from ptycassette.model.records import Event, JournalEvent, SessionMeta
-from ptycassette.recording._journal_codec import JournalDecoder
-from ptycassette.recording.io.journal_file import JOURNAL_SUFFIX
+from ptycassette.recording.io.journal_file import JOURNAL_SUFFIX, JournalDecoder
 from ptycassette.recording.sink_writer import event_of
 from ptycassette.system.files.state_dirs import journal_dirs
 from ptycassette.system.ownership import Closing

@@ -1,6 +1,6 @@
 """Recording: everything around a live session, from the first check to the published cassette.
 
-``record`` and ``arecord`` (``record.py``) and the interactive ``rec`` share ``Recorder``.
+``record``, ``arecord`` and the interactive ``rec`` share ``Recorder``.
 
 The outcome of a run:
 

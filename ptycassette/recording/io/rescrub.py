@@ -62,8 +62,7 @@ from ptycassette.model.resolved_types import resolved
 from ptycassette.model.screen import Size
 from ptycassette.model.tape import TAPE, TAPE_BODIES, MaskedDigest, TapeEntry, VolatileToken
 from ptycassette.model.visible_text import visible
-from ptycassette.recording._finalise import input_was_scrubbed
-from ptycassette.recording.sink_writer import TapeWriter, merged_reports
+from ptycassette.recording.sink_writer import TapeWriter, input_was_scrubbed, merged_reports
 from ptycassette.scrub.session import SessionScrubber
 from ptycassette.scrub.views.structured import strings_of
 from ptycassette.system.files.directory_handle import links_followed

@@ -37,8 +37,7 @@ from ptycassette.errors import (
     SecretLeftError,
 )
 from ptycassette.model.records import JournalEvent, Manifest, SessionMeta, as_msgpack, from_msgpack
-from ptycassette.recording._journal_codec import JournalDecoder
-from ptycassette.recording.io.journal_file import JournalFile, tape_journal_of
+from ptycassette.recording.io.journal_file import JournalDecoder, JournalFile, tape_journal_of
 from ptycassette.recording.io.options import RunSpec
 from ptycassette.system.clock import monotonic_s
 from ptycassette.system.files.locks import is_gone, try_lock

@@ -19,11 +19,11 @@ from ptycassette.model.screen import Screen, Size
 from ptycassette.recording.session.base import (
     CLOSE_GRACE_S,
     DEFAULT_TIMEOUT_S,
+    ScriptPump,
     SessionBase,
     Source,
 )
 from ptycassette.recording.session.core import Input
-from ptycassette.recording.session.pump import ScriptPump
 from ptycassette.recording.session.session import (
     CursorAt,
     Exited,

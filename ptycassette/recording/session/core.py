@@ -1,6 +1,6 @@
 """The core of a session: what it does, but not when. ``Session`` and ``AsyncSession`` share it.
 
-One pump (``pump.py``) calls it, from one thread; it never blocks. Other threads
+One pump (in ``base.py``) calls it, from one thread; it never blocks. Other threads
 submit requests, which the pump performs in order, so that the tap sees output,
 input, resizes and signals in the order in which they happened.
 

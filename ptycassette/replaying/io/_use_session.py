@@ -7,7 +7,7 @@ the program printed something; a recording for comparison does not change the ca
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from ptycassette.extras import need_extra
 from ptycassette.model.records import streams_of
 from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import visible, visible_bytes
-from ptycassette.recording.io.options import live_session
+from ptycassette.recording.io.options import RunSpec, live_session
 from ptycassette.recording.session.base import kinds_named
 from ptycassette.recording.session.session import Session
 from ptycassette.replaying.divergence import (
@@ -144,21 +144,14 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
         case "live":
             with live_session(Session, *live_run(plan)) as session:
                 yield session
-        case "record" | "rewrite":
-            shown = ShownOutput()
-            spec = recording_spec(plan, overwrite=True, show=shown)
-            old = _old_side(plan, result)
-            with recorded(program_of(plan), plan.path, spec) as recording:
+        case "record" | "rewrite" | "rerecord":
+            with (
+                _recording(plan, result) as (target, spec, check),
+                recorded(program_of(plan), target, spec) as recording,
+            ):
                 yield recording
                 recording.close()
-                shown.refuse_nothing(plan.path)
-            _note_recorded(plan, result, old)
-        case "rerecord":
-            with _place_aside() as place:
-                new = place / "new.cassette"
-                with recorded(program_of(plan), new, recording_spec(plan)) as recording:
-                    yield recording
-                _compare(result, plan.path, new)
+                check()
         case "rerun":
             with _rerun(plan, result) as run:
                 with run.session(Session) as session:
@@ -188,26 +181,38 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
         case "live":
             async with live_session(AsyncSession, *live_run(plan)) as session:
                 yield session
-        case "record" | "rewrite":
-            shown = ShownOutput()
-            spec = recording_spec(plan, overwrite=True, show=shown)
-            old = _old_side(plan, result)
-            async with arecorded(program_of(plan), plan.path, spec) as recording:
-                yield recording
-                await recording.close()
-                shown.refuse_nothing(plan.path)
-            _note_recorded(plan, result, old)
-        case "rerecord":
-            with _place_aside() as place:
-                new = place / "new.cassette"
-                async with arecorded(program_of(plan), new, recording_spec(plan)) as recording:
+        case "record" | "rewrite" | "rerecord":
+            with _recording(plan, result) as (target, spec, check):
+                async with arecorded(program_of(plan), target, spec) as recording:
                     yield recording
-                _compare(result, plan.path, new)
+                    await recording.close()
+                    check()
         case "rerun":
             with _rerun(plan, result) as run:
                 async with run.session(AsyncSession) as asession:
                     yield asession
                 result.rerun = run.proof(asession.exit_status)
+
+
+@owned_context
+def _recording(plan: Plan, result: UseResult) -> Iterator[tuple[Path, RunSpec, Callable[[], None]]]:
+    """Where and how to record, and a check of the recording; then note the recording."""
+    if result.action == "rerecord":
+        with _place_aside() as place:
+            new = place / "new.cassette"
+            yield new, recording_spec(plan), lambda: None
+            result.sides = side_of(plan.path), side_of(new)
+            result.drift = drift_of_sides(*result.sides)
+        return
+    shown = ShownOutput()
+    spec = recording_spec(plan, overwrite=True, show=shown)
+    old = _old_side(plan, result)
+    yield plan.path, spec, lambda: shown.refuse_nothing(plan.path)
+    result.recorded = True
+    announce_recorded(plan.path)
+    if old is not None:
+        result.sides = old, side_of(plan.path, allow_unscrubbed=True)
+        result.drift = drift_of_sides(*result.sides)
 
 
 @owned_context
@@ -230,19 +235,6 @@ def _old_side(plan: Plan, result: UseResult) -> Side | None:
         return side_of(plan.path, allow_unscrubbed=True)
     except CassetteError:  # a broken one is recorded again as well
         return None
-
-
-def _note_recorded(plan: Plan, result: UseResult, old: Side | None) -> None:
-    result.recorded = True
-    announce_recorded(plan.path)
-    if old is not None:
-        result.sides = old, side_of(plan.path, allow_unscrubbed=True)
-        result.drift = drift_of_sides(*result.sides)
-
-
-def _compare(result: UseResult, old: Path, new: Path) -> None:
-    result.sides = side_of(old), side_of(new)
-    result.drift = drift_of_sides(*result.sides)
 
 
 # -- replay --------------------------------------------------------------------------

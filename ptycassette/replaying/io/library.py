@@ -1,7 +1,7 @@
 """A library of cassettes, of which one is chosen when a program is started.
 
-A library is a directory of cassettes, and maybe a ``library.yaml`` (``library_rules.py``). The
-first rule that holds is used. Without rules, a cassette is chosen if it was recorded with the
+A library is a directory of cassettes, and maybe a ``library.yaml``. The first
+rule that holds is used. Without rules, a cassette is chosen if it was recorded with the
 same program name and the same arguments. A secret among the arguments must be the recorded one
 if the recording has its digest and ``secrets`` is ``same``. If the choice is ambiguous or nothing
 matches, the error names the candidates and why each was rejected.
@@ -36,9 +36,6 @@ from ptycassette.replaying.scenario.evaluation import MAX_YAML_BYTES, parse_yaml
 from ptycassette.scrub.io.conceal import concealed_words
 from ptycassette.system.files.locks import try_lock
 from ptycassette.system.files.whole_file import read_plain
-
-# The rules of a library: which start of a program they hold for.
-
 
 RULES_FILE = "library.yaml"
 

@@ -1,6 +1,6 @@
 """The table of predicates: the type of a check in a file is one of these classes.
 
-A new predicate is a class (see ``_predicate.py``) and its name in ``Predicate``: reading,
+A new predicate is a class (see ``predicate.py``) and its name in ``Predicate``: reading,
 the JSON Schema, evaluation and the test of ``docs/scenarios.md`` use this table.
 
 Semantics follow the reference implementation, with these differences: the frame at

@@ -29,20 +29,190 @@ Feed every event, in the order of the journal.
 from __future__ import annotations
 
 import re
+import unicodedata
 from codecs import getincrementaldecoder
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Literal, NamedTuple
 
 import msgspec
 
+from ptycassette.keys.reader import REMOVING, edited_text, typed_keys
+from ptycassette.keys.reader import typed_text as typed_in_line
 from ptycassette.model.re2_engine import lazy_pattern
 from ptycassette.model.records import JournalEvent, Output, Typed
 from ptycassette.model.screen import Screen, Size
-from ptycassette.scrub.typed._prompts import asks_for_secret
-from ptycassette.scrub.typed._readings import readings, text_of_line
+from ptycassette.model.toml_text import package_table
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.widths import split_cells
+
+# Whether a label asks for a secret: the words by which programs ask for one, in many languages.
+#
+# The words are data, in ``prompts.toml``. A word alone does not make a prompt: "I changed the
+# password handling" and "12k tokens" ask for nothing. A label asks for a secret in these cases:
+# only punctuation follows the word (``Password``); it ends like a prompt (``Passphrase for key
+# '/home/me/.ssh/id':``); it begins or ends like a request (``Paste your API key here``); or it
+# announces that input is hidden (``[input is masked]``). Yes-or-no questions do not ask for a
+# secret.
+
+
+_LONGEST = 160
+_ENDS = ":?>=]›❯»…→➜➤▶▸‣"  # noqa: RUF001 - the signs that are meant
+_CLOSING = _ENDS + " \t)}.*_`'\"|"
+_SPACED = lazy_pattern(r"\b(?:\w ){3,}\w\b")
+_YES_OR_NO = lazy_pattern(r"\by(?:es)?\s?/\s?n(?:o)?\b|\bj/n\b|\bo/n\b|\bs/n\b", re.IGNORECASE)
+
+
+def _words(table: str) -> list[str]:
+    """The words of a table in all its languages; a longer word comes before its beginnings."""
+    texts = (" ".join(text.split()) for text in _tables()[table].values())
+    words = {_as_read(word) for text in texts for word in text.split(", ")}
+    return sorted(words, key=lambda word: (-len(word), word))
+
+
+def _any_of(words: Iterable[str]) -> str:
+    return "(?:" + "|".join(map(re.escape, words)) + ")"
+
+
+def _as_read(label: str) -> str:
+    """Text with one form for each letter: composed, of ordinary width. "…" is kept."""
+    parts = label.replace("’", "'").split("…")  # noqa: RUF001 - both are written
+    return "…".join(unicodedata.normalize("NFKC", part) for part in parts)
+
+
+@cache
+def _tables() -> dict[str, dict[str, str]]:
+    return package_table(__package__, "prompts.toml")
+
+
+@cache
+def _of_something() -> frozenset[str]:
+    return frozenset(_words("of-something"))
+
+
+# Messages that input is hidden, from @inquirer/prompts, inquirer, and other programs.
+_UNSEEN = lazy_pattern(
+    lambda: (
+        r"\b(?:input|typing|keystrokes|characters)(?: (?:is|are|will be))? "
+        r"(?:masked|hidden|invisible)\b"
+        r"|\b(?:input|typing|keystrokes|characters) (?:is not|are not|will not be|won't be) "
+        r"(?:shown|displayed|echoed|visible)\b|" + _any_of(_words("says-hidden"))
+    ),
+    re.IGNORECASE,
+)
+_NAMED = lazy_pattern(
+    lambda: (
+        r"(?:^|(?<=[\s\"'`(\[{<*_]))"
+        rf"(?:(?i:{_any_of(_words('names'))}|\w+{_any_of(_words('name-endings'))})"
+        rf"|{_any_of(_words('names-as-written'))})(?![\w-])"
+    )
+)
+# "Vault key for hermes:", "Wi-Fi key>", "Key for the archive:", "key (sk-...):", and "Pass:".
+_KEY_LABEL = lazy_pattern(
+    lambda: (
+        r"(?!.*\b(?:file|name|path)\b)"
+        rf"(?:(?:.*\s)?(?!{_any_of(_words('no-secret-keys'))}\s)[^\W\d_][\w.-]*\s+keys?"
+        r"(?=\s*[(\[:?>=]|\s+(?:for|of|to|on)\s)"
+        r"|\W*key(?=\s+(?:for|to)\s|\s*\([^)]*(?:\.\.|…|sk-))"
+        r"|\W*pass(?=\s*[:?>=]))"
+        r".*[:?>=›❯»]\s*$"  # noqa: RUF001
+    ),
+    re.IGNORECASE,
+)
+_UNSPACED = lazy_pattern(lambda: _any_of(_words("names-unspaced")))
+_REQUEST = lazy_pattern(
+    lambda: rf"\W*{_any_of(_words('requests'))}\b|.*{_any_of(_words('request-endings'))}\W*$",
+    re.IGNORECASE,
+)
+_NO_NAMES = lazy_pattern(lambda: rf"\b{_any_of(_words('no-names'))}\b", re.IGNORECASE)
+
+
+def asks_for_secret(label: str) -> bool:
+    """Whether ``label``, the text of a prompt in one row, asks for a secret."""
+    label = _NO_NAMES.sub("", _as_read(label.strip()[-_LONGEST:]))
+    label = _SPACED.sub(lambda word: word.group().replace(" ", ""), label)
+    if _YES_OR_NO.search(label):
+        return False
+    if _UNSEEN.search(label) or _KEY_LABEL.match(label):
+        return True
+    named = [*_NAMED.finditer(label), *_UNSPACED.finditer(label)]
+    return any(_word_asks(label, label[match.end() :]) for match in named)
+
+
+def _word_asks(label: str, rest: str) -> bool:
+    """Whether a label asks for the thing named before ``rest``."""
+    if not rest.strip(_CLOSING):
+        return True
+    words = rest.strip(_CLOSING).split()
+    if words and words[0].lower().strip(_CLOSING) in _of_something():
+        return False
+    return label.rstrip()[-1:] in _ENDS or _REQUEST.match(label) is not None
+
+
+# The texts that the keys of one line may have typed.
+#
+# We cannot see which keys the program obeyed. So a line is read in several ways: as typed, with
+# rubout and kill keys applied (``text_of_line``), with cursor keys applied (``edited_text``), and
+# as it was each time before a part of it was removed: a part may be rubbed out and typed again.
+
+
+SHORTEST_TYPED = 3
+"""Characters; fewer cannot be distinguished from ordinary text at all."""
+
+_SHORTEST_REMOVED = 4
+_EDITING = lazy_pattern(rb"[\x00-\x1f\x7f]")
+
+
+def readings(line: bytes) -> Iterator[str]:
+    """The texts that the keys of one line may have typed, none twice, the likeliest first."""
+    raw = line.decode("latin-1")
+    if _EDITING.search(line):
+        edited = edited_text(raw)
+        texts = [
+            text_of_line(line, editing=True),
+            *(() if edited is None else _plain(edited.text).split("\n")),
+            *_removed(raw),
+            text_of_line(line, editing=False),
+        ]
+    else:
+        texts = [_plain(raw)]
+    found: dict[str, None] = {}
+    for text in texts:
+        for value in (text, text.strip()):
+            if len(value.strip()) >= SHORTEST_TYPED and set(value) != {"*"}:
+                found[value] = None
+    return iter(found)
+
+
+def _removed(raw: str) -> Iterator[str]:
+    """The line each time before a part of it was removed."""
+    chars = ""
+    for at, (char, places) in enumerate(keys := [*typed_keys(raw, base=0)]):
+        if not places:
+            continue
+        if char not in REMOVING:
+            chars += char
+            continue
+        before = at == 0 or keys[at - 1][0] not in REMOVING
+        text = _plain(chars)
+        if before and len(text) >= _SHORTEST_REMOVED:
+            yield text
+        chars = typed_in_line(chars + char).text
+
+
+def text_of_line(line: bytes, *, editing: bool) -> str:
+    """The text that the keys typed; with ``editing`` rubout and kill keys are applied."""
+    if not _EDITING.search(line):
+        return _plain(line.decode("latin-1"))
+    return _plain(typed_in_line(line.decode("latin-1"), editing=editing).text)
+
+
+def _plain(canonical: str) -> str:
+    """The text in bytes shown as characters, without control characters."""
+    text = canonical.encode("latin-1").decode("utf-8", "surrogateescape")
+    return "".join(char for char in text if (char >= " " and char != "\x7f") or char == "\n")
+
 
 # The screen at one moment, as the typing user sees it.
 

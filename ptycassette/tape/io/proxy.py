@@ -6,17 +6,21 @@ import asyncio
 import itertools
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import h11
+import msgspec
+from wsproto.connection import Connection, ConnectionType
+from wsproto.events import BytesMessage, CloseConnection, TextMessage
+from wsproto.extensions import Extension, PerMessageDeflate
+from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol, Opcode, RsvBits
 
 from ptycassette.errors import StorageError
 from ptycassette.model.tape import ExchangeOutcome
 from ptycassette.system.clock import monotonic_s
-from ptycassette.tape._frames import MessageFollower, NotFollowedError
 from ptycassette.tape._heads import MAX_HEAD_BYTES, end_of_head, own_answer, read_request
 from ptycassette.tape.io._exchange import Exchange
 from ptycassette.tape.io._proxy_messages import Order
@@ -32,6 +36,7 @@ from ptycassette.tape.io._wire import (
 from ptycassette.tape.io.journal_file import TapeSink
 from ptycassette.tape.io.recorded_answers import belongs_to_another_user
 from ptycassette.tape.items import SocketMessage
+from ptycassette.tape.journal_codec import MAX_ITEM_BYTES
 from ptycassette.tape.retries import Retries
 from ptycassette.tape.routing import (
     Destination,
@@ -46,6 +51,103 @@ from ptycassette.tape.routing import (
 if TYPE_CHECKING:
     from ptycassette.tape.io._authority import Authority
     from ptycassette.tape.io.recorded_answers import RecordedAnswers
+
+
+class NotFollowedError(Exception):
+    """The messages of a WebSocket cannot be read, so they cannot be recorded; gives the reason."""
+
+
+class WholeMessage(msgspec.Struct, frozen=True):
+    """A complete message, unpacked."""
+
+    data: bytes
+    binary: bool
+
+
+class MessageFollower:
+    """Reads one direction of a WebSocket.
+
+    Args:
+        sender: the side that sends these frames.
+        extensions: the header ``Sec-WebSocket-Extensions`` of the provider's answer.
+
+    Raises:
+        NotFollowedError: an extension is not supported.
+    """
+
+    def __init__(self, sender: Literal["client", "provider"], extensions: str) -> None:
+        role = ConnectionType.SERVER if sender == "client" else ConnectionType.CLIENT
+        self._connection = Connection(role, _extensions(extensions))
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._binary = False
+        self.close_code: int | None = None
+        """The code of the closing frame, once it has arrived."""
+
+    @property
+    def within_message(self) -> bool:
+        """Whether a message has begun that is not complete yet."""
+        return bool(self._parts)
+
+    def feed(self, data: bytes) -> Sequence[WholeMessage]:
+        """The messages that these bytes complete.
+
+        Raises:
+            NotFollowedError: a message is too large.
+        """
+        self._connection.receive_data(data)
+        whole = []
+        for event in self._connection.events():
+            if isinstance(event, CloseConnection):
+                self.close_code = int(event.code)
+            elif isinstance(event, TextMessage | BytesMessage):
+                self._take(event)
+                if event.message_finished:
+                    whole.append(WholeMessage(b"".join(self._parts), self._binary))
+                    self._parts, self._size = [], 0
+        return whole
+
+    def _take(self, event: TextMessage | BytesMessage) -> None:
+        part = event.data.encode() if isinstance(event.data, str) else bytes(event.data)
+        self._binary = isinstance(event, BytesMessage)
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size > MAX_ITEM_BYTES:
+            raise NotFollowedError(f"a message is larger than {MAX_ITEM_BYTES} bytes")
+
+
+class _Deflate(PerMessageDeflate):
+    """Works around wsproto 1.3: a ping between fragments makes it forget that they are packed."""
+
+    def frame_inbound_header(
+        self, proto: FrameDecoder | FrameProtocol, opcode: Opcode, rsv: RsvBits, payload_length: int
+    ) -> CloseReason | RsvBits:
+        self._of_message = self._inbound_compressed
+        return super().frame_inbound_header(proto, opcode, rsv, payload_length)
+
+    def frame_inbound_complete(
+        self,
+        proto: FrameDecoder | FrameProtocol,
+        fin: bool,  # noqa: FBT001 - as the library has it
+    ) -> bytes | CloseReason | None:
+        found = super().frame_inbound_complete(proto, fin)
+        if not self._inbound_is_compressible:
+            self._inbound_compressed = self._of_message
+        return found
+
+
+def _extensions(offered: str) -> list[Extension]:
+    found: list[Extension] = []
+    for one in filter(None, (part.strip() for part in offered.split(","))):
+        if one.split(";")[0].strip().lower() != PerMessageDeflate.name:
+            raise NotFollowedError(f"the extension {one!r} is not known")
+        deflate = _Deflate()
+        try:
+            deflate.finalize(one)
+        except (ValueError, IndexError) as wrong:
+            raise NotFollowedError(f"the extension {one!r}: {wrong}") from wrong
+        found.append(deflate)
+    return found
 
 
 # A WebSocket after its handshake: bytes pass as they came, whole messages are noted before.

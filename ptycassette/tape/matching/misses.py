@@ -487,22 +487,30 @@ def leaves(
         numbers = frozenset(_numbers(parse_json(question.body)))
         document = msgspec.json.decode(_shown(question.body, in_body, numbers))
     except NOT_JSON:
-        found |= _parts(question.body, in_body)
+        found |= upload_parts(question.body, in_body) or {
+            "body": _text_or_size(question.body, 0, len(question.body), sorted(in_body))
+        }
     else:
         found |= {shown_path(path): value for path, value in _walk(document, ())}
     return found
 
 
-def _parts(body: bytes, tokens: list[tuple[int, int, str]]) -> _Leaves:
-    """The parts of a multipart by their field names; otherwise the whole as ``body``."""
+def upload_parts(body: bytes, tokens: Iterable[tuple[int, int, str]]) -> _Leaves:
+    """The headers and contents of a multipart body by part and field; empty for any other body.
+
+    Tokens are shown by their types, so a boundary makes no difference. Binary contents are shown by
+    size and digest.
+
+    Args:
+        body: the bytes of a question.
+        tokens: offset, length and type of its tokens.
+    """
     tokens = sorted(tokens)
     delimiters = [
         (offset, offset + length)
         for offset, length, type_ in tokens
         if type_ == BOUNDARY and is_delimiter(body, offset)
     ]
-    if not delimiters:
-        return {"body": _text_or_size(body, 0, len(body), tokens)}
     found: _Leaves = {}
     for number, part in enumerate(parts_between(body, delimiters), 1):
         head = _text_or_size(body, *part.head, tokens)
@@ -514,6 +522,9 @@ def _parts(body: bytes, tokens: list[tuple[int, int, str]]) -> _Leaves:
 
 
 _FIELD = re.compile(r"""[;\s]name="([^"\r\n]*)\"""")
+
+
+_SIZE = re.compile(r"[\d,]+ bytes, SHA-256 [0-9a-f]{16}")
 
 
 def _text_or_size(body: bytes, start: int, end: int, tokens: list[tuple[int, int, str]]) -> str:
@@ -575,7 +586,9 @@ def _differences(recorded: _Leaves, live: _Leaves) -> Iterator[Difference]:
     for path in dict.fromkeys((*recorded, *live)):
         old, new = recorded.get(path), live.get(path)
         if old != new:
-            start = _first_difference(old or "", new or "")
+            start = 0
+            if not any(_SIZE.fullmatch(text or "") for text in (old, new)):
+                start = _first_difference(old or "", new or "")
             yield Difference(path, _window(old, start), _window(new, start))
 
 

@@ -14,11 +14,10 @@ import pytest
 
 from ptycassette.agents.fork.report import ForkRecord, ForkReport
 from ptycassette.agents.harness.probe import ProbeResult
+from ptycassette.agents.harness.surroundings import DriftCause
 from ptycassette.cassette.io.migrating import Migrated
-from ptycassette.cli import _drift_report as drift_report
 from ptycassette.cli import _reports as reports
-from ptycassette.cli import _seal_reports as seal_reports
-from ptycassette.cli import _tape_reports as tape_reports
+from ptycassette.cli import _seals, doctor
 from ptycassette.cli._promoted_tests import PromotedTest
 from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.cli.fake_provider import _say_where
@@ -36,9 +35,13 @@ STRUCTS = {
     name: struct
     for name, struct in (
         *((name, getattr(reports, name)) for name in reports.__all__),
-        *vars(tape_reports).items(),
-        *vars(seal_reports).items(),
-        *vars(drift_report).items(),
+        *(
+            (name, found)
+            for module in (_seals, doctor)
+            for name, found in vars(module).items()
+            if getattr(found, "__module__", "") == module.__name__
+        ),
+        ("DriftCause", DriftCause),
         ("ForkReport", ForkReport),
         ("ForkRecord", ForkRecord),
         ("Imported", Imported),
@@ -49,7 +52,7 @@ STRUCTS = {
     )
     if isinstance(struct, type) and issubclass(struct, msgspec.Struct)
 }
-# Objects that are printed without a struct of their own in ``cli/reports.py``.
+# Objects that are printed without a struct of their own in ``ptycassette/cli``.
 PRINTED = {
     "BlameReport", "Count", "JudgedStep", "ValidationReport",
     "Descent", "Fault", "FaultResult",

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from ptycassette.cli import _promoting, _rec_evidence
-from ptycassette.cli._tape_reports import TapeLine
+from ptycassette.cli._reports import TapeLine
 from ptycassette.model.records import ExitStatus, Finished, Noted, Output
 from ptycassette.replaying.scenario.io import evidence_of
 from ptycassette.replaying.scenario.predicate import draft_expectations

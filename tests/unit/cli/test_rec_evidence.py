@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptycassette.cli._rec_evidence import unanswered
-from ptycassette.cli._tape_reports import TapeLine
+from ptycassette.cli._reports import TapeLine
 
 
 def line(entry: int, key: str, **more: Any) -> TapeLine:

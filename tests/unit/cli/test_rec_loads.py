@@ -13,7 +13,7 @@ HEAVY = (
     "ptycassette.cassette.io.reader",
     "ptycassette.agents.harness",
     "ptycassette.recording.io.finalising",
-    "ptycassette.recording._finalise",
+    "ptycassette.recording.sink_writer",
     "ptycassette.scrub.session",
     "ptycassette.scrub.io.setup",
     "ptycassette.scrub.search",

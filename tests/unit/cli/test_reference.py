@@ -46,8 +46,9 @@ def test_the_page_says_what_the_manual_says(title: str, rows: tuple[tuple[str, s
 
 READ = re.compile(r"""(?:env|environ|environment)(?:\.get\(|\[)["']([A-Z][A-Z_]+)["']""")
 OURS = re.compile(r"\bPTYCASSETTE_[A-Z_]+[A-Z]\b")
-# textual-serve sets the first for the app that it starts; blame's own agents read the other.
-NOT_OURS = {"TEXTUAL_DRIVER", "OPENAI_BASE_URL"}
+# textual-serve sets the first for the app that it starts; blame's own agents read the second;
+# pytest sets the third while a test runs.
+NOT_OURS = {"TEXTUAL_DRIVER", "OPENAI_BASE_URL", "PYTEST_CURRENT_TEST"}
 BY_LIBRARIES = {"COLUMNS"}  # shutil and click read it
 
 

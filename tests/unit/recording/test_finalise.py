@@ -33,8 +33,8 @@ from ptycassette.model.records import (
     Typed,
 )
 from ptycassette.model.screen import Size
-from ptycassette.recording._finalise import finalise
-from ptycassette.recording._unscrubbed import Unscrubbed
+from ptycassette.recording.io.finalising import Unscrubbed
+from ptycassette.recording.sink_writer import finalise
 from ptycassette.scrub.typed.watch import TypedWatch
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.policies import frame_policy

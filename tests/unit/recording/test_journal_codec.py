@@ -16,7 +16,7 @@ from ptycassette.model.records import (
     Typed,
 )
 from ptycassette.model.screen import Size
-from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
+from ptycassette.recording.io.journal_file import JournalDecoder, JournalEncoder
 
 
 def read(data: bytes, *, block: int = 1 << 20) -> tuple[list[JournalEvent], JournalDecoder]:

@@ -22,7 +22,7 @@ from ptycassette.model.records import (
     SessionMeta,
 )
 from ptycassette.model.screen import Cursor, Size
-from ptycassette.recording._finalise import finalise
+from ptycassette.recording.sink_writer import finalise
 from ptycassette.terminal.policies import frame_policy
 
 END = Finished(t_us=9_000, exit=ExitStatus(code=0, exited=True, signaled=False))

@@ -22,7 +22,7 @@ from ptycassette.model.records import (
     Typed,
 )
 from ptycassette.model.screen import Size
-from ptycassette.recording._finalise import finalise
+from ptycassette.recording.sink_writer import finalise
 from ptycassette.terminal.emulator import default_emulator
 
 ROWS, COLS = 30, 120

@@ -9,8 +9,8 @@ import pytest
 
 from ptycassette.model.records import Output, Typed
 from ptycassette.replaying.divergence import Side, drift_of_sides
-from ptycassette.replaying.drifted_screens import drift_pictures
 from ptycassette.replaying.io.sides import side_of
+from ptycassette.replaying.stored import drift_pictures
 from ptycassette.testing import write_cassette
 
 S = 1_000_000

@@ -32,9 +32,8 @@ from ptycassette.errors import (
 from ptycassette.model.records import Harness, SessionMeta
 from ptycassette.model.screen import Size
 from ptycassette.profiles.profile import Profile
-from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
 from ptycassette.recording.io.finalising import recover
-from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.recording.io.journal_file import JournalDecoder, JournalEncoder, JournalFile
 from ptycassette.recording.io.saver import JournalSource
 from ptycassette.replaying.io.library import Library
 from ptycassette.replaying.io.shims import ShimConfig, make_shims

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptycassette.scrub.masked_places import masked_places
+from ptycassette.scrub.mask import masked_places
 
 
 def test_stretches_are_found_across_pages() -> None:

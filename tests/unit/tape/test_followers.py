@@ -10,7 +10,6 @@ from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, Message, Ping, TextMessage
 from wsproto.extensions import PerMessageDeflate
 
-from ptycassette.tape._frames import MessageFollower, NotFollowedError, WholeMessage
 from ptycassette.tape._heads import (
     answer_follower,
     end_of_head,
@@ -19,6 +18,7 @@ from ptycassette.tape._heads import (
     own_answer,
     read_request,
 )
+from ptycassette.tape.io.proxy import MessageFollower, NotFollowedError, WholeMessage
 from ptycassette.tape.journal_codec import MAX_ITEM_BYTES
 from ptycassette.tape.routing import Destination, Origin
 

@@ -16,7 +16,7 @@ def test_a_process_gets_short_slices_and_keeps_its_priority() -> None:
     if not sched.is_file() or "se.slice" not in sched.read_text():
         pytest.skip("the kernel has no slices, or does not say")
     program = (
-        "import os\nfrom ptycassette.tape.io._scheduling import ask_for_short_slices\n"
+        "import os\nfrom ptycassette.tape.io.proxy_process import ask_for_short_slices\n"
         "nice = os.nice(1)\nask_for_short_slices()\n"
         "print(os.nice(0) - nice, open('/proc/self/sched').read())"
     )
@@ -31,7 +31,7 @@ def test_a_process_gets_short_slices_and_keeps_its_priority() -> None:
 def test_a_real_time_process_stays_one() -> None:
     """Somebody gave it that class, so that it waits for nobody."""
     program = (
-        "import os\nfrom ptycassette.tape.io._scheduling import ask_for_short_slices\n"
+        "import os\nfrom ptycassette.tape.io.proxy_process import ask_for_short_slices\n"
         "os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))\n"
         "ask_for_short_slices()\nprint(os.sched_getscheduler(0) == os.SCHED_RR)"
     )

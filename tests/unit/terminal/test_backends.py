@@ -14,9 +14,9 @@ from ptycassette.model.ports import Emulator
 from ptycassette.model.screen import Size
 from ptycassette.terminal import emulator as backends
 from ptycassette.terminal._pending import PendingCounter
-from ptycassette.terminal.checking import CheckedScreen, cell_texts
 from ptycassette.terminal.emulator import available_backends, backend, default_emulator
 from ptycassette.terminal.query_profiles import DUMB, QueryProfile
+from ptycassette.testing import CheckedScreen, cell_texts
 
 CASES = json.loads((Path(__file__).parent / "data" / "xterm_cases.json").read_text())
 

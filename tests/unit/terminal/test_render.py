@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptycassette.model.screen import Cursor, Screen, Size, Style, StyleRun
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.render import render_ansi, render_text
-from ptycassette.terminal.sgr import sgr_of
+from ptycassette.terminal.repaint import sgr_of
 
 RICH = (
     "plain \x1b[1;3;31mbold\x1b[0m\r\n\x1b[38;5;200;48;2;1;2;3m漢字\x1b[0m \x1b[4:3;58;5;9mu\x1b[0m"

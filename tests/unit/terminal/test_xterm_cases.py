@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from ptycassette.model.screen import Size
-from ptycassette.terminal.checking import CheckedScreen
 from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.testing import CheckedScreen
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "data" / "xterm_cases.json").read_text()

@@ -332,7 +332,7 @@ def _rerecord(
 ) -> int | ExitStatus:
     """Run the real program, and report the drift; the cassette is only read."""
     # Imported here, because it loads the emulator, which replay does not need.
-    from ptycassette.replaying.drifted_screens import drift_pictures  # noqa: PLC0415
+    from ptycassette.replaying.stored import drift_pictures  # noqa: PLC0415
 
     program, *args = argv
     with temporary_folder() as place:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ptycassette import open_cassette
-from ptycassette.cassette.timeline.signal_events import terminal_signals
+from ptycassette.cassette.timeline.exchange_cutting import terminal_signals
 from ptycassette.model.records import Output, Typed
 from ptycassette.model.screen import Size
 from ptycassette.terminal.emulator import PyteEmulator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.recording.io._live_journal_source import Flood
+from ptycassette.recording.io.saver_process import Flood
 
 MB = 1 << 20
 

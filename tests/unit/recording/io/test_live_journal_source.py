@@ -11,10 +11,10 @@ from record_doubles import PLAIN
 
 from ptycassette.errors import JournalError
 from ptycassette.model.records import ExitStatus, Finished, Output
-from ptycassette.recording.io import _live_journal_source
-from ptycassette.recording.io._live_journal_source import Flood, Following
+from ptycassette.recording.io import saver_process as _live_journal_source
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.saver import JournalSource
+from ptycassette.recording.io.saver_process import Flood, Following
 
 END = Finished(t_us=9, exit=ExitStatus(code=0, exited=True, signaled=False))
 

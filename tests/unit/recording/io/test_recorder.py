@@ -32,15 +32,13 @@ from ptycassette.model.records import (
     QuotaRecord,
     SessionMeta,
 )
-from ptycassette.recording._unscrubbed import Unscrubbed
-from ptycassette.recording.io.finalising import Finaliser, left_journals, recover
+from ptycassette.recording.io.finalising import Finaliser, Unscrubbed, left_journals, recover
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.options import RunSpec
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.rescrub import cassette_session
 from ptycassette.system.files.state_dirs import journal_dir
-from ptycassette.system.pty.scripted import ScriptedPty
-from ptycassette.testing import ManualClock, fixed_id
+from ptycassette.testing import ManualClock, ScriptedPty, fixed_id
 
 
 def greeting(clock: ManualClock) -> ScriptedPty:

@@ -29,8 +29,13 @@ from ptycassette.model.records import (
     Typed,
 )
 from ptycassette.model.screen import Size
-from ptycassette.recording._unscrubbed import Unscrubbed
-from ptycassette.recording.io.finalising import Finaliser, discard, left_journals, recover
+from ptycassette.recording.io.finalising import (
+    Finaliser,
+    Unscrubbed,
+    discard,
+    left_journals,
+    recover,
+)
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.testing import fixed_id
 

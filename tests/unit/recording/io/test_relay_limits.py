@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ptycassette.cassette import framing
-from ptycassette.recording import _journal_codec as journal
 from ptycassette.recording.io import compiled_relay
 from ptycassette.recording.io import compiled_relay as relay_limits
+from ptycassette.recording.io import journal_file as journal
 
 SOURCE = Path(compiled_relay.__file__).with_name("relay.c").read_text(encoding="ascii")
 STATED = {

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from ptycassette.scrub.rules.rule_set import Rule
-from ptycassette.scrub.search._key_lines import KeyLines
+from ptycassette.scrub.search.known import KeyLines
 from ptycassette.testing import scrub_chunks
 
 BEGIN, END = (f"-----{word} RSA PRIVATE" + " KEY-----" for word in ("BEGIN", "END"))

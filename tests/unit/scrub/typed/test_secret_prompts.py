@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import ptycassette.scrub.typed
-from ptycassette.scrub.typed._prompts import asks_for_secret
+from ptycassette.scrub.typed.secrets import asks_for_secret
 
 TABLES = tomllib.loads(
     Path(ptycassette.scrub.typed.__file__).with_name("prompts.toml").read_text("utf-8")

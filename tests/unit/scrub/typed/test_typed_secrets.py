@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from ptycassette.model.records import JournalEvent, Output, Typed
 from ptycassette.model.screen import Size
-from ptycassette.scrub.typed._readings import readings
-from ptycassette.scrub.typed.secrets import TypedSecrets, at_cursor
+from ptycassette.scrub.typed.secrets import TypedSecrets, at_cursor, readings
 from ptycassette.terminal.emulator import default_emulator
 
 SECRET = "hunter" + "-22x"

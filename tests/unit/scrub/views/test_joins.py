@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.scrub.views import joined_lines as _joined_lines
-from ptycassette.scrub.views.joined_lines import joined_lines
-from ptycassette.scrub.views.view import View
+from ptycassette.scrub.views import view as _joined_lines
+from ptycassette.scrub.views.view import View, joined_lines
 from ptycassette.testing import scrub_chunks
 from tests.examples import examples
 
