@@ -67,6 +67,7 @@ _MODULES = {
     "tape.io.draw_log": "open_draws",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+_EXTRA_OF = {"rerun_cassette": "tape"}
 
 __all__ = [
     "AsyncSession",
@@ -111,6 +112,11 @@ def __getattr__(name: str) -> object:
     """Import a public name on its first use."""
     if name not in _MODULE_OF:
         return _moved(name)
+    if name in _EXTRA_OF:
+        from ptycassette.extras import needing_extra
+
+        with needing_extra(_EXTRA_OF[name]):
+            import_module(f"{__name__}.{_MODULE_OF[name]}")
     value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from ptycassette.extras import needing_extra
+
 TYPE_CHECKING = False  # as in ``ptycassette``
 if TYPE_CHECKING:
     from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
@@ -58,6 +60,14 @@ _MODULES = {
     "terminal.emulator": "backend",
 }
 MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+_EXTRA_OF = {
+    "Demands": "seal",
+    "FakeProviderServer": "provider",
+    "apply_bundle": "seal",
+    "capture_bundle": "seal",
+    "offline_run": "provider",
+    "verify_bundle": "seal",
+}
 
 __all__ = [
     "AwaitInput",
@@ -96,6 +106,9 @@ def __getattr__(name: str) -> object:
     """Import a name on its first use."""
     if name not in MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _EXTRA_OF:
+        with needing_extra(_EXTRA_OF[name]):
+            import_module(f"ptycassette.{MODULE_OF[name]}")
     value = getattr(import_module(f"ptycassette.{MODULE_OF[name]}"), name)
     globals()[name] = value
     return value

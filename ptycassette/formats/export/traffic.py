@@ -18,6 +18,7 @@ import msgspec
 import yaml
 
 from ptycassette.errors import UsageError
+from ptycassette.formats.export.registry import ExportSource
 from ptycassette.model.records import Manifest
 from ptycassette.model.tape import Chunk, TapeEntry
 from ptycassette.model.visible_text import has_active, visible_json
@@ -46,7 +47,7 @@ class _WithTape(Protocol):
     def tape(self) -> Iterable[_Exchange]: ...
 
 
-def har(source: object) -> Iterable[bytes]:
+def har(source: ExportSource) -> Iterable[bytes]:
     """The tape as HAR 1.2, the HTTP archive that browsers read.
 
     Raises:
@@ -63,7 +64,7 @@ def har(source: object) -> Iterable[bytes]:
     yield visible_json(msgspec.json.format(msgspec.json.encode({"log": log}), indent=2)) + b"\n"
 
 
-def vcr(source: object) -> Iterable[bytes]:
+def vcr(source: ExportSource) -> Iterable[bytes]:
     """The HTTP exchanges of the tape as a cassette of vcrpy, version 1.
 
     Raises:
@@ -82,9 +83,13 @@ def vcr(source: object) -> Iterable[bytes]:
     yield text.encode()
 
 
-def _with_tape(source: object) -> _WithTape:
+def _with_tape(source: ExportSource) -> _WithTape:
     if not isinstance(source, _WithTape) or not source.has_tape:
-        raise UsageError("it has no tape to export", hint="record it with ptycassette rec --tape")
+        raise UsageError(
+            "it has no tape to export",
+            where=str(source.path),
+            hint="record it with ptycassette rec --tape",
+        )
     return source
 
 

@@ -98,6 +98,41 @@ def test_the_extra_is_named(extra: str, command: tuple[str, ...], tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
+_EVERY_NAME = (
+    _BARE.rpartition("from ptycassette.cli")[0]
+    + """
+import ptycassette
+from ptycassette import toolkit, viewing
+from ptycassette.errors import UsageError
+for module in ptycassette, toolkit, viewing:
+    for name in module.__all__:
+        try:
+            getattr(module, name)
+        except UsageError as missing:
+            print(name, missing.hint)
+"""
+)
+
+
+def test_a_public_name_that_needs_an_extra_names_it(tmp_path: Path) -> None:
+    """Also a missing package is reported as a `CassetteError`, as docs/api.md promises."""
+    ran = subprocess.run(
+        [sys.executable, "-c", _EVERY_NAME],
+        cwd=tmp_path, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+    assert ran.returncode == 0, ran.stderr
+    assert sorted(ran.stdout.splitlines()) == sorted(
+        f"{name} pip install 'ptycassette[{extra}]'"
+        for extra, names in {
+            "provider": "FakeProviderServer offline_run",
+            "seal": "Demands apply_bundle capture_bundle verify_bundle",
+            "tape": "rerun_cassette",
+        }.items()
+        for name in names.split()
+    )
+
+
 @pytest.mark.parametrize(
     "command",
     [

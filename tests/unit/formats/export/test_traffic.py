@@ -45,6 +45,8 @@ def test_vcrpy_reads_what_is_written_for_it() -> None:
 
 @pytest.mark.parametrize("name", ["har", "vcr"])
 def test_without_a_tape_there_is_nothing_to_export(name: str) -> None:
-    """It says how to record one."""
-    with pytest.raises(UsageError, match="no tape"):
+    """The error names the cassette, and how to record one with a tape."""
+    with pytest.raises(UsageError, match="minimal: it has no tape to export") as refused:
         exported(name, "minimal")
+
+    assert "rec --tape" in str(refused.value)
