@@ -62,7 +62,12 @@ def test_a_file_that_a_page_or_a_comment_names_exists() -> None:
     """Modules are merged and renamed; what is written about them follows."""
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
     pages = [page for page in pages if page.name != "CHANGELOG.md"]
-    sources = [path for top in ("ptycassette", "viewer") for path in ROOT.glob(f"{top}/**/*.py")]
+    sources = [
+        path
+        for top in ("ptycassette", "viewer")
+        for ending in ("py", "toml", "c")
+        for path in ROOT.glob(f"{top}/**/*.{ending}")
+    ]
     known = {
         path.name
         for top in ("ptycassette", "viewer", "tests", "fixtures", "benchmarks", "fuzz", "docs")

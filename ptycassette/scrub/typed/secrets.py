@@ -16,7 +16,7 @@ event in the journal, with its real bytes. These inputs are secret:
             the line, and ticked off its question (``? X`` is now ``✔ X``) or left the screen
             with the box in which it was typed.
 
-A line is read in several ways (``_readings``), and all readings are secrets. A short secret, of
+A line is read in several ways (``readings``), and all readings are secrets. A short secret, of
 five characters or fewer (a PIN), may also be ordinary text. It is ``whole``: it is removed only
 where no letter or digit touches it, and only from the event ``since`` on, in which its typing
 began. Longer ones are removed everywhere, in pieces as well if they look generated. One or two
