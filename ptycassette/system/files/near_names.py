@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from itertools import islice
+from pathlib import PurePath
 
 _MOST_NAMES = 1000
 """More names of a directory are not looked at."""
 
 _SUFFIX = ".cassette"
 
+_LIKE = 0.7
+"""Names with a ratio of ``difflib`` from here on look alike."""
+
 
 def did_you_mean(path: str | os.PathLike[str]) -> str | None:
     """An existing path that looks like the missing ``path``; None if no path does.
 
     Each part that does not exist is compared with the names in its directory: without regard to
-    case, with ``.cassette`` left out or added, and as ``difflib`` finds close matches.
+    case, with ``.cassette`` left out or added, and by the ratio of ``difflib``. An ending that
+    both names have does not count.
     """
     text = os.fsdecode(path)
     if "\0" in text or os.path.lexists(text):
@@ -60,18 +66,22 @@ def _near(name: str, folder: str) -> str | None:
     except OSError:
         return None
     names = sorted(one for one in names if not one.startswith(".") or name.startswith("."))
-    from difflib import get_close_matches  # noqa: PLC0415 - only an error needs it
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only an error needs it
 
-    for spelled in (_whole, _stem):
-        spellings = {spelled(one): one for one in reversed(names)}
-        near = get_close_matches(spelled(name), spellings, n=1, cutoff=0.7)
-        if near:
-            return spellings[near[0]]
+    def likeness(one: str, spelled: Callable[[str], str]) -> float:
+        given, other = spelled(name), spelled(one)
+        ending = PurePath(given).suffix  # of many names in a folder, so it makes no two alike
+        if ending and other.endswith(ending):
+            given, other = given.removesuffix(ending), other.removesuffix(ending)
+        both = SequenceMatcher(None, other, given)
+        return both.ratio() if both.quick_ratio() >= _LIKE else 0.0  # as difflib: fast if unlike
+
+    for spelled in (str.casefold, _stem):
+        likely = {one: likeness(one, spelled) for one in names}
+        near = max(names, key=likely.__getitem__, default="")
+        if near and likely[near] >= _LIKE:
+            return near
     return None
-
-
-def _whole(name: str) -> str:
-    return name.casefold()
 
 
 def _stem(name: str) -> str:
