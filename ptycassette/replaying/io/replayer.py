@@ -9,6 +9,7 @@ close, and a cancelled task is cancelled in its sleep.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -82,6 +83,10 @@ def _scheduler(
     end: float | None,
     idle_limit: float | None,
 ) -> Scheduler:
+    if isinstance(cassette, str | os.PathLike):
+        raise TypeError(
+            f"a replay needs an open cassette, not a path: use open_cassette({str(cassette)!r})"
+        )
     return Scheduler(
         timed_events(cassette, start=start, end=end, idle_limit=idle_limit),
         mode=replay_mode(cassette.manifest, mode, scale=scale),
@@ -121,6 +126,7 @@ def replay(
         nothing is dropped, and delays do not add up.
 
     Raises:
+        TypeError: ``cassette`` is a path.
         ValueError: an unknown mode, a scale that is not a positive number or that
             the mode does not use, an end before the start.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -106,6 +107,10 @@ def test_misuse_is_refused_at_the_call() -> None:
         replay(Tape(EVENTS), mode="collapsed", scale=2.0)
     with pytest.raises(ValueError, match="before its start"):
         areplay(Tape(EVENTS), start=2, end=1)
+    for play in replay, areplay:
+        for path in "a.cassette", Path("a.cassette"):
+            with pytest.raises(TypeError, match=r"use open_cassette\('a.cassette'\)"):
+                play(path)  # type: ignore[operator]
 
 
 def test_the_async_face_plays_the_same() -> None:
