@@ -34,6 +34,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -2345,6 +2346,69 @@ def test_a_served_result_may_be_one_of_several_models(tmp_path: Path) -> None:
     ]:
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.cassette"
         assert served(value, declared, path) == value
+
+
+class Price(msgspec.Struct, frozen=True, rename="camel"):
+    """A result whose fields have other names in JSON."""
+
+    in_euro: float
+    parts: tuple[float, ...] = ()
+
+
+class Point(msgspec.Struct, array_like=True, tag=True):
+    """A result that is an array in JSON."""
+
+    x: float
+    y: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Weight:
+    """A result with fields that cannot be set."""
+
+    kilos: float
+    each: dict[int, float] = dataclasses.field(default_factory=dict)
+
+
+class Place(NamedTuple):
+    """A result that is a tuple."""
+
+    x: float
+
+
+@pytest.mark.parametrize(
+    ("value", "declared"),
+    [
+        (3, float),
+        (3.0, int),
+        ({1: 2}, dict[int, float]),
+        (collections.OrderedDict(a=1), collections.OrderedDict[str, float]),
+        (collections.deque([1]), collections.deque[float]),
+        (Weight(3, {1: 2}), Weight),
+        ([Weight(3)], list[Weight]),
+        (Price(3, (1, 2.5)), Price),
+        (Point(1, 2), Point),
+        (Place(1), Place),
+    ],
+    ids=repr,
+)
+def test_a_served_number_stays_an_int_where_a_float_is_declared(
+    value: Any, declared: Any, tmp_path: Path
+) -> None:
+    """Python allows it; the code may send the text of the number to a model."""
+    found = served(value, declared, tmp_path / "run.cassette")
+
+    assert (found, repr(found)) == (value, repr(value))
+
+
+def test_a_served_model_may_have_an_int_where_a_float_is_declared(tmp_path: Path) -> None:
+    """Pydantic keeps one that is set later, but makes a float of it in JSON."""
+    pydantic = pytest.importorskip("pydantic")
+    model = pydantic.create_model("Priced", price=(float, ...), more=(list[float], []))
+    value = model(price=1)
+    value.price, value.more = 3, [1]
+
+    assert served(value, model, tmp_path / "run.cassette") == value
 
 
 @pytest.mark.parametrize(
