@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import types
 import unittest
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -67,7 +68,7 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.system.network_block import NetworkBlockedError
-from ptycassette.tape.routing import known_providers
+from ptycassette.tape.routing import known_providers, place_variables
 from ptycassette.viewing import with_turns
 from tests import snippets
 from tests.commands import COMMAND, ptycassette
@@ -3138,6 +3139,78 @@ def test_without_a_recorded_key_the_api_decides(
         httpx.post(f"{NOWHERE}{path}", json=question("milk"))
         assert keys_set() == names
     assert keys_set() == set()
+
+
+PLACES = {
+    *("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_REGION_NAME"),
+    *("AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE", "AZURE_API_VERSION", "OPENAI_API_VERSION"),
+}
+"""The variables that are not secret, and that SDKs need, too."""
+
+
+def places_set() -> dict[str, str]:
+    """Those that are set."""
+    return {name: os.environ[name] for name in PLACES if name in os.environ}
+
+
+@pytest.mark.parametrize(
+    ("key", "path", "places"),
+    [
+        ("AWS_ACCESS_KEY_ID", "/model/m/converse", {"AWS": "us-east-1"}),
+        (
+            "AZURE_OPENAI_API_KEY",
+            "/base/openai/deployments/m/chat/completions?a=b&api-version=2024-06-01",
+            {"BASE": "/base", "ENDPOINT": "/base", "VERSION": "2024-06-01"},
+        ),
+        ("OPENAI_API_KEY", "/openai/v1/responses?api-version=2024-06-01", {}),
+    ],
+)
+@pytest.mark.usefixtures("keyless")
+def test_a_replay_has_the_region_and_the_address_of_the_recording(
+    tmp_path: Path, provider: Provider, key: str, path: str, places: dict[str, str]
+) -> None:
+    """SDKs of AWS and Azure make no client without them; what the user has set stays."""
+
+    def run(url: str, mode: str) -> dict[str, str]:
+        with use_tape(tmp_path / "run.cassette", mode=mode):
+            httpx.post(f"{url}{path}", json=question("milk"))
+            return places_set()
+
+    expected = {
+        name: provider.url + value if value.startswith("/") else value
+        for name in PLACES
+        for part, value in places.items()
+        if part in name
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name in PLACES:
+            patch.delenv(name, raising=False)
+        with patch.context() as keyed:
+            keyed.setenv(key, "k" * 20)
+            assert run(provider.url, "record") == {}
+        for _ in range(2):
+            assert run(NOWHERE, "replay") == expected
+            assert places_set() == {}
+        own = {name: expected.get(name, "mine") for name in PLACES}
+        for name, value in own.items():
+            patch.setenv(name, value)
+        assert run(NOWHERE, "replay") == own
+        assert places_set() == own
+
+
+def test_the_region_is_the_one_that_was_asked() -> None:
+    """A cassette sets no address that is not one of Azure."""
+
+    def places(upstream: str, target: str, key: str) -> dict[str, str]:
+        entry: Any = types.SimpleNamespace(upstream=upstream, target=target)
+        return place_variables([entry], [key], {})
+
+    asked = "https://bedrock-runtime.eu-west-1.amazonaws.com"
+    assert set(places(asked, "/model/m/converse", "AWS_ACCESS_KEY_ID").values()) == {"eu-west-1"}
+    target = "/openai/deployments/m/chat/completions?api-version=2024-06-01"
+    good, bad = "https://me.openai.azure.com", "https://openai.azure.com.evil.example"
+    assert places(good, target, "AZURE_API_KEY")["AZURE_API_BASE"] == good
+    assert places(bad, target, "AZURE_API_KEY") == {}
 
 
 def test_code_chooses_the_provider_that_it_chose(

@@ -225,15 +225,15 @@ class OpenTape:
             self._log.refuse(error)
 
     @property
-    def key_names(self) -> tuple[str, ...]:
-        """The variables that get a made-up key during the block, if they are not set.
+    def made_up(self) -> dict[str, str]:
+        """The variables that are not set, and get a made-up key or a place during the block.
 
         Empty if a live provider answers.
         """
         return (
-            ()
+            {}
             if self._served is None or self.waits
-            else self._served.missing_keys(own_environment())
+            else self._served.missing_variables(own_environment())
         )
 
     @property
@@ -591,7 +591,7 @@ class UseTape:
     @contextmanager
     def _entered(self, tape: OpenTape) -> Iterator[OpenTape]:
         announce_use(tape.result, tape)
-        with MADE_UP_KEYS.set(tape.key_names), activated(tape):
+        with MADE_UP_KEYS.set(tape.made_up), activated(tape):
             try:
                 yield tape
             finally:
