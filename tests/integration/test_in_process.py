@@ -60,6 +60,7 @@ from ptycassette.agents.inprocess.active import current_owner
 from ptycassette.agents.inprocess.calls import ToolError, ToolOutcome, calls_before
 from ptycassette.errors import (
     DivergenceError,
+    LockedError,
     NotFoundError,
     RefusedError,
     SealError,
@@ -241,6 +242,35 @@ def together(*blocks: Callable[[], object]) -> list[BaseException | None]:
     for one in threads:
         one.join(60)
     return failed
+
+
+OTHER_PROCESS = """
+import sys
+from ptycassette import tool_call, use_tape
+
+with use_tape(sys.argv[1], mode="record"):
+    with tool_call("count") as call:
+        call.result = 2
+    print("in", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_cassette_is_recorded_by_one_process_at_a_time(tmp_path: Path) -> None:
+    """As by workers of pytest-xdist. The second one may record when the first one is done."""
+    path = tmp_path / "run.cassette"
+    with subprocess.Popen(
+        [sys.executable, "-c", OTHER_PROCESS, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"in\n"
+        with pytest.raises(LockedError, match=f"is being recorded by process {other.pid}"):
+            use_tape(path, mode="record").__enter__()
+        other.communicate()
+    assert other.returncode == 0
+    for mode in ("replay", "record"):
+        with use_tape(path, mode=mode), tool_call("count") as call:
+            call.result = 2
 
 
 @pytest.mark.parametrize("way", ["inside", "thread", "task", "link"])
