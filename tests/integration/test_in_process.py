@@ -1046,6 +1046,33 @@ def test_a_client_that_waited_in_the_recording_does_not_wait_in_replay(
     assert sum(slept) < 0.1
 
 
+@pytest.mark.parametrize("retries", ["legacy", "standard"])
+def test_botocore_does_not_wait_in_replay(
+    tmp_path: Path, provider: Provider, slept: list[float], retries: str
+) -> None:
+    """It has its own times to wait, which grow with each try."""
+    pytest.importorskip("botocore")
+    session = importlib.import_module("botocore.session")
+    config = importlib.import_module("botocore.config").Config
+
+    def run(url: str) -> None:
+        client = session.Session().create_client(
+            "bedrock-runtime", "us-east-1", endpoint_url=url,
+            aws_access_key_id="k" * 20, aws_secret_access_key="k" * 20,
+            config=config(retries={"mode": retries, "total_max_attempts": 4}),
+        )  # fmt: skip
+        client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "milk"}]}])
+
+    provider.answers = [_limited, _limited]
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        run(provider.url)
+    assert len(slept) == 2
+    slept.clear()
+    with use_tape(tmp_path / "run.cassette"):
+        run(NOWHERE)
+    assert slept == [0, 0]
+
+
 def _half(handler: BaseHTTPRequestHandler) -> None:
     """The first half of an answer; then the connection breaks."""
     handler.send_response(200)

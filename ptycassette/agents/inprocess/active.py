@@ -40,11 +40,13 @@ _CLIENTS = {
     "httpx2": "_httpx",
     "urllib3": "_urllib3",
     "requests": "_urllib3",
+    "botocore.retryhandler": "_urllib3",
+    "botocore.retries.standard": "_urllib3",
     "aiohttp": "_aiohttp",
 }
 """The packages whose clients are patched (at once if loaded, else after their import), and the
 modules with the patches. requests and botocore send through urllib3; requests is patched to notice
-what does not."""
+what does not, and botocore to ask again at once."""
 
 Patch = tuple[type, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
 
