@@ -1482,6 +1482,63 @@ def test_a_mock_of_responses_is_named(tmp_path: Path) -> None:
                 requests.post("http://127.0.0.1:9/v1", json={}, timeout=5)
 
 
+@pytest.mark.parametrize("when", ["before", "in"])
+def test_a_mock_above_aiohttp_is_named(tmp_path: Path, when: str) -> None:
+    """Nothing of its calls is on the tape; the mock may begin before the block."""
+    aiohttp, mocks = pytest.importorskip("aiohttp"), pytest.importorskip("aioresponses")
+
+    async def run() -> None:
+        async with aiohttp.ClientSession() as session:
+            with pytest.raises(aiohttp.ClientPayloadError):
+                await session.post(NOWHERE)
+
+    block = use_tape(tmp_path / "run.cassette", mode="record")
+    mock = mocks.aioresponses()
+    with pytest.raises(RefusedError, match="aioresponses answered a request of aiohttp"):
+        with mock if when == "before" else block, block if when == "before" else mock:
+            # Its answers other than errors need an older aiohttp.
+            mock.post(NOWHERE, exception=aiohttp.ClientPayloadError())
+            asyncio.run(run())
+
+
+def _by_aiohttp(url: str) -> None:
+    aiohttp = pytest.importorskip("aiohttp")
+
+    async def run() -> None:
+        async with aiohttp.ClientSession() as session:
+            with pytest.raises(aiohttp.ClientError):
+                await session.ws_connect(url)
+
+    asyncio.run(run())
+
+
+def _by_websockets(url: str) -> None:
+    client = pytest.importorskip("websockets.asyncio.client")
+
+    async def run() -> None:
+        with pytest.raises(Exception, match="HTTP"):
+            await client.connect(url.replace("http:", "ws:"))
+
+    asyncio.run(run())
+
+
+def _by_websockets_in_a_thread(url: str) -> None:
+    client = pytest.importorskip("websockets.sync.client")
+    with pytest.raises(Exception, match="HTTP"):
+        client.connect(url.replace("http:", "ws:"))
+
+
+@pytest.mark.parametrize("run", [_by_aiohttp, _by_websockets, _by_websockets_in_a_thread])
+def test_a_web_socket_is_named(
+    tmp_path: Path, provider: Provider, run: Callable[[str], None]
+) -> None:
+    """In the result, because a replay will have no network for it."""
+    with use_tape(tmp_path / "run.cassette", mode="record") as tape:
+        ask(provider.url, "one")
+        run(provider.url)
+    assert [note for note in tape.result.notes if "opened a WebSocket" in note]
+
+
 def test_a_mock_of_respx_that_replay_does_not_ask_is_named(tmp_path: Path) -> None:
     """Its answers are recorded; in replay it complains that nothing has asked it."""
     respx = pytest.importorskip("respx")

@@ -43,10 +43,12 @@ _CLIENTS = {
     "botocore.retryhandler": "_urllib3",
     "botocore.retries.standard": "_urllib3",
     "aiohttp": "_aiohttp",
+    "aioresponses.core": "_aiohttp",
+    "websockets.client": "_aiohttp",
 }
 """The packages whose clients are patched (at once if loaded, else after their import), and the
 modules with the patches. requests and botocore send through urllib3; requests is patched to notice
-what does not, and botocore to ask again at once."""
+what does not, and botocore to ask again at once. The last two are patched for a note."""
 
 Patch = tuple[type, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
 
