@@ -143,7 +143,7 @@ IMPORTS: dict[str, Case] = {
     "vcr-object": Case(("x.yaml",), "!!python/object/apply:os.system [touch owned]", "x.yaml"),
     "vcr-laughs": Case(("x.yaml",), LAUGHS, "x.yaml"),
     "otel-torn": Case(("x.otlp.jsonl",), '{"resourceSpans": []}\n{"a"', "line 2"),
-    "trace-none": Case(("x.jsonl",), '{"request": 1}', "not a request"),
+    "trace-none": Case(("x.jsonl",), '{"request": 1}', "no request"),
     "cendor-version": Case(("x.cendor.json",), '{"version": 3, "entries": []}', "version is 3"),
     "cendor-nothing": Case(("x.cendor.json",), '{"version": 2, "entries": []}', "no call"),
     # session logs

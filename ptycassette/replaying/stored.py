@@ -12,7 +12,6 @@ from ptycassette.cassette.timeline.match import read_entries
 from ptycassette.model.records import FrameRecord, InputRecord, painted_bytes
 from ptycassette.model.screen import Screen, Size
 from ptycassette.replaying.divergence import Drift, DriftChange, Side
-from ptycassette.terminal.emulator import default_emulator
 
 
 class RowDifference(msgspec.Struct, frozen=True):
@@ -114,6 +113,8 @@ def _by_new(exchange: tuple[tuple[int, int], object]) -> tuple[int, int]:
 
 def _screens(side: Side) -> dict[int, Screen]:
     """The screen at the end of every exchange, rendered from the output."""
+    from ptycassette.terminal.emulator import default_emulator  # noqa: PLC0415 - not for the stand-in
+
     events = side.events
     records = [event.record for event in events if isinstance(event.record, InputRecord)]
     starts = [entry.seq for entry in read_entries(records)]

@@ -96,7 +96,7 @@ def test_every_panel_is_readable_in_80x24(path: Path) -> None:
 DIALOGS = {
     "": ["made", "78x20", "\u201ca title\u201d", "verified", "Quit"],
     "question_mark": ["Keys", "play, pause", "escape closes this"],
-    "slash": ["Search in screens", "/regex/", "as written"],
+    "slash": ["Search in screens", "/regex/", "match the case"],
     "g": ["Go to", "an event (#120)"],
     "m": ["Note", "made.notes.json"],
     "x": ["Write this screen to", ".svg"],
