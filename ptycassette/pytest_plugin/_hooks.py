@@ -560,6 +560,13 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Notice what fixtures record: the block of a fixture ends here."""
+    with watch_uses(_Watch(item, item.stash.get(STATE, None) or TestState())):
+        return (yield)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Finish the runs when the body is over: a divergence fails a test that would have passed."""

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import base64
 import hmac
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import urlsplit
@@ -323,6 +324,45 @@ def key_variables(entries: Iterable[TapeEntry]) -> list[tuple[str, ...]]:
             found = [known.keys[header]]
         groups |= dict.fromkeys(found)
     return list(groups)
+
+
+_AZURE_TARGET = re.compile(r"(.*?)/openai/[^?]*\?(?:.*&)?api-version=([\w.-]+)")
+_REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-[0-9]+")
+
+
+def place_variables(
+    entries: Iterable[TapeEntry], keys: Collection[str], environment: Mapping[str, str]
+) -> dict[str, str]:
+    """Variables that are not secret, without which SDKs of Azure and AWS make no client.
+
+    Their values come from the recorded requests.
+
+    Args:
+        entries: the recorded requests.
+        keys: the variables with keys; those of other providers need no others.
+        environment: what is set there is left out.
+    """
+    found: dict[str, str] = {}
+    region, azure = "", known_providers().key_variables["AZURE_OPENAI_API_KEY"]
+    for upstream, target in dict.fromkeys((one.upstream, one.target) for one in entries):
+        host = host_and_port(upstream)[0]
+        local = host in {"127.0.0.1", "localhost", "::1"}
+        at_azure = local or any(host.endswith(f".{end}") for end in azure)
+        if at_azure and (parts := _AZURE_TARGET.match(target)):
+            found |= {
+                "AZURE_OPENAI_ENDPOINT": upstream + parts[1],
+                "OPENAI_API_VERSION": parts[2],
+                "AZURE_API_BASE": upstream + parts[1],
+                "AZURE_API_VERSION": parts[2],
+            }
+        if host.endswith(".amazonaws.com"):
+            region = region or next(filter(_REGION.fullmatch, host.split(".")), "")
+    if not any(name.startswith("AZURE_") for name in keys):
+        found = {}
+    regions = ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_REGION_NAME")
+    if any(name.startswith("AWS_") for name in keys) and not any(map(environment.get, regions)):
+        found |= dict.fromkeys(regions, region or "us-east-1")
+    return {name: value for name, value in found.items() if not environment.get(name)}
 
 
 # The interface through which the proxy asks whether a question may leave the machine.

@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import types
 import unittest
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +35,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,6 +60,7 @@ from ptycassette.agents.inprocess.active import current_owner
 from ptycassette.agents.inprocess.calls import ToolError, ToolOutcome, calls_before
 from ptycassette.errors import (
     DivergenceError,
+    LockedError,
     NotFoundError,
     RefusedError,
     SealError,
@@ -66,7 +69,7 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.system.network_block import NetworkBlockedError
-from ptycassette.tape.routing import known_providers
+from ptycassette.tape.routing import known_providers, place_variables
 from ptycassette.viewing import with_turns
 from tests import snippets
 from tests.commands import COMMAND, ptycassette
@@ -239,6 +242,35 @@ def together(*blocks: Callable[[], object]) -> list[BaseException | None]:
     for one in threads:
         one.join(60)
     return failed
+
+
+OTHER_PROCESS = """
+import sys
+from ptycassette import tool_call, use_tape
+
+with use_tape(sys.argv[1], mode="record"):
+    with tool_call("count") as call:
+        call.result = 2
+    print("in", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_cassette_is_recorded_by_one_process_at_a_time(tmp_path: Path) -> None:
+    """As by workers of pytest-xdist. The second one may record when the first one is done."""
+    path = tmp_path / "run.cassette"
+    with subprocess.Popen(
+        [sys.executable, "-c", OTHER_PROCESS, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"in\n"
+        with pytest.raises(LockedError, match=f"is being recorded by process {other.pid}"):
+            use_tape(path, mode="record").__enter__()
+        other.communicate()
+    assert other.returncode == 0
+    for mode in ("replay", "record"):
+        with use_tape(path, mode=mode), tool_call("count") as call:
+            call.result = 2
 
 
 @pytest.mark.parametrize("way", ["inside", "thread", "task", "link"])
@@ -1014,6 +1046,33 @@ def test_a_client_that_waited_in_the_recording_does_not_wait_in_replay(
     assert sum(slept) < 0.1
 
 
+@pytest.mark.parametrize("retries", ["legacy", "standard"])
+def test_botocore_does_not_wait_in_replay(
+    tmp_path: Path, provider: Provider, slept: list[float], retries: str
+) -> None:
+    """It has its own times to wait, which grow with each try."""
+    pytest.importorskip("botocore")
+    session = importlib.import_module("botocore.session")
+    config = importlib.import_module("botocore.config").Config
+
+    def run(url: str) -> None:
+        client = session.Session().create_client(
+            "bedrock-runtime", "us-east-1", endpoint_url=url,
+            aws_access_key_id="k" * 20, aws_secret_access_key="k" * 20,
+            config=config(retries={"mode": retries, "total_max_attempts": 4}),
+        )  # fmt: skip
+        client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "milk"}]}])
+
+    provider.answers = [_limited, _limited]
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        run(provider.url)
+    assert len(slept) == 2
+    slept.clear()
+    with use_tape(tmp_path / "run.cassette"):
+        run(NOWHERE)
+    assert slept == [0, 0]
+
+
 def _half(handler: BaseHTTPRequestHandler) -> None:
     """The first half of an answer; then the connection breaks."""
     handler.send_response(200)
@@ -1421,6 +1480,63 @@ def test_a_mock_of_responses_is_named(tmp_path: Path) -> None:
             with responses.RequestsMock() as mock:
                 mock.post("http://127.0.0.1:9/v1", json={})
                 requests.post("http://127.0.0.1:9/v1", json={}, timeout=5)
+
+
+@pytest.mark.parametrize("when", ["before", "in"])
+def test_a_mock_above_aiohttp_is_named(tmp_path: Path, when: str) -> None:
+    """Nothing of its calls is on the tape; the mock may begin before the block."""
+    aiohttp, mocks = pytest.importorskip("aiohttp"), pytest.importorskip("aioresponses")
+
+    async def run() -> None:
+        async with aiohttp.ClientSession() as session:
+            with pytest.raises(aiohttp.ClientPayloadError):
+                await session.post(NOWHERE)
+
+    block = use_tape(tmp_path / "run.cassette", mode="record")
+    mock = mocks.aioresponses()
+    with pytest.raises(RefusedError, match="aioresponses answered a request of aiohttp"):
+        with mock if when == "before" else block, block if when == "before" else mock:
+            # Its answers other than errors need an older aiohttp.
+            mock.post(NOWHERE, exception=aiohttp.ClientPayloadError())
+            asyncio.run(run())
+
+
+def _by_aiohttp(url: str) -> None:
+    aiohttp = pytest.importorskip("aiohttp")
+
+    async def run() -> None:
+        async with aiohttp.ClientSession() as session:
+            with pytest.raises(aiohttp.ClientError):
+                await session.ws_connect(url)
+
+    asyncio.run(run())
+
+
+def _by_websockets(url: str) -> None:
+    client = pytest.importorskip("websockets.asyncio.client")
+
+    async def run() -> None:
+        with pytest.raises(Exception, match="HTTP"):
+            await client.connect(url.replace("http:", "ws:"))
+
+    asyncio.run(run())
+
+
+def _by_websockets_in_a_thread(url: str) -> None:
+    client = pytest.importorskip("websockets.sync.client")
+    with pytest.raises(Exception, match="HTTP"):
+        client.connect(url.replace("http:", "ws:"))
+
+
+@pytest.mark.parametrize("run", [_by_aiohttp, _by_websockets, _by_websockets_in_a_thread])
+def test_a_web_socket_is_named(
+    tmp_path: Path, provider: Provider, run: Callable[[str], None]
+) -> None:
+    """In the result, because a replay will have no network for it."""
+    with use_tape(tmp_path / "run.cassette", mode="record") as tape:
+        ask(provider.url, "one")
+        run(provider.url)
+    assert [note for note in tape.result.notes if "opened a WebSocket" in note]
 
 
 def test_a_mock_of_respx_that_replay_does_not_ask_is_named(tmp_path: Path) -> None:
@@ -2347,6 +2463,69 @@ def test_a_served_result_may_be_one_of_several_models(tmp_path: Path) -> None:
         assert served(value, declared, path) == value
 
 
+class Price(msgspec.Struct, frozen=True, rename="camel"):
+    """A result whose fields have other names in JSON."""
+
+    in_euro: float
+    parts: tuple[float, ...] = ()
+
+
+class Point(msgspec.Struct, array_like=True, tag=True):
+    """A result that is an array in JSON."""
+
+    x: float
+    y: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Weight:
+    """A result with fields that cannot be set."""
+
+    kilos: float
+    each: dict[int, float] = dataclasses.field(default_factory=dict)
+
+
+class Place(NamedTuple):
+    """A result that is a tuple."""
+
+    x: float
+
+
+@pytest.mark.parametrize(
+    ("value", "declared"),
+    [
+        (3, float),
+        (3.0, int),
+        ({1: 2}, dict[int, float]),
+        (collections.OrderedDict(a=1), collections.OrderedDict[str, float]),
+        (collections.deque([1]), collections.deque[float]),
+        (Weight(3, {1: 2}), Weight),
+        ([Weight(3)], list[Weight]),
+        (Price(3, (1, 2.5)), Price),
+        (Point(1, 2), Point),
+        (Place(1), Place),
+    ],
+    ids=repr,
+)
+def test_a_served_number_stays_an_int_where_a_float_is_declared(
+    value: Any, declared: Any, tmp_path: Path
+) -> None:
+    """Python allows it; the code may send the text of the number to a model."""
+    found = served(value, declared, tmp_path / "run.cassette")
+
+    assert (found, repr(found)) == (value, repr(value))
+
+
+def test_a_served_model_may_have_an_int_where_a_float_is_declared(tmp_path: Path) -> None:
+    """Pydantic keeps one that is set later, but makes a float of it in JSON."""
+    pydantic = pytest.importorskip("pydantic")
+    model = pydantic.create_model("Priced", price=(float, ...), more=(list[float], []))
+    value = model(price=1)
+    value.price, value.more = 3, [1]
+
+    assert served(value, model, tmp_path / "run.cassette") == value
+
+
 @pytest.mark.parametrize(
     ("value", "declared", "said"),
     [
@@ -3074,6 +3253,78 @@ def test_without_a_recorded_key_the_api_decides(
         httpx.post(f"{NOWHERE}{path}", json=question("milk"))
         assert keys_set() == names
     assert keys_set() == set()
+
+
+PLACES = {
+    *("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_REGION_NAME"),
+    *("AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE", "AZURE_API_VERSION", "OPENAI_API_VERSION"),
+}
+"""The variables that are not secret, and that SDKs need, too."""
+
+
+def places_set() -> dict[str, str]:
+    """Those that are set."""
+    return {name: os.environ[name] for name in PLACES if name in os.environ}
+
+
+@pytest.mark.parametrize(
+    ("key", "path", "places"),
+    [
+        ("AWS_ACCESS_KEY_ID", "/model/m/converse", {"AWS": "us-east-1"}),
+        (
+            "AZURE_OPENAI_API_KEY",
+            "/base/openai/deployments/m/chat/completions?a=b&api-version=2024-06-01",
+            {"BASE": "/base", "ENDPOINT": "/base", "VERSION": "2024-06-01"},
+        ),
+        ("OPENAI_API_KEY", "/openai/v1/responses?api-version=2024-06-01", {}),
+    ],
+)
+@pytest.mark.usefixtures("keyless")
+def test_a_replay_has_the_region_and_the_address_of_the_recording(
+    tmp_path: Path, provider: Provider, key: str, path: str, places: dict[str, str]
+) -> None:
+    """SDKs of AWS and Azure make no client without them; what the user has set stays."""
+
+    def run(url: str, mode: str) -> dict[str, str]:
+        with use_tape(tmp_path / "run.cassette", mode=mode):
+            httpx.post(f"{url}{path}", json=question("milk"))
+            return places_set()
+
+    expected = {
+        name: provider.url + value if value.startswith("/") else value
+        for name in PLACES
+        for part, value in places.items()
+        if part in name
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name in PLACES:
+            patch.delenv(name, raising=False)
+        with patch.context() as keyed:
+            keyed.setenv(key, "k" * 20)
+            assert run(provider.url, "record") == {}
+        for _ in range(2):
+            assert run(NOWHERE, "replay") == expected
+            assert places_set() == {}
+        own = {name: expected.get(name, "mine") for name in PLACES}
+        for name, value in own.items():
+            patch.setenv(name, value)
+        assert run(NOWHERE, "replay") == own
+        assert places_set() == own
+
+
+def test_the_region_is_the_one_that_was_asked() -> None:
+    """A cassette sets no address that is not one of Azure."""
+
+    def places(upstream: str, target: str, key: str) -> dict[str, str]:
+        entry: Any = types.SimpleNamespace(upstream=upstream, target=target)
+        return place_variables([entry], [key], {})
+
+    asked = "https://bedrock-runtime.eu-west-1.amazonaws.com"
+    assert set(places(asked, "/model/m/converse", "AWS_ACCESS_KEY_ID").values()) == {"eu-west-1"}
+    target = "/openai/deployments/m/chat/completions?api-version=2024-06-01"
+    good, bad = "https://me.openai.azure.com", "https://openai.azure.com.evil.example"
+    assert places(good, target, "AZURE_API_KEY")["AZURE_API_BASE"] == good
+    assert places(bad, target, "AZURE_API_KEY") == {}
 
 
 def test_code_chooses_the_provider_that_it_chose(

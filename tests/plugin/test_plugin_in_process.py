@@ -148,6 +148,11 @@ def test_a_block_of_several_tests_needs_one_worker(
     """By default pytest-xdist gives the tests of a module to all workers; the error names that."""
     pytest.importorskip("xdist")
     options = ("-n", "2", "-p", "no:textual-snapshot")
+    record = run(pytester, provider, *options, "--ptycassette-mode=record", tests=SHARED)
+    assert record.parseoutcomes()["errors"] == 2
+    assert "recorded in this run already" in record.stdout.str() or (
+        "is being recorded by process" in record.stdout.str()
+    )
     run(pytester, provider, *ALONE, "--ptycassette-mode=record", tests=SHARED).assert_outcomes(
         passed=4
     )
@@ -158,6 +163,42 @@ def test_a_block_of_several_tests_needs_one_worker(
     assert split.parseoutcomes()["errors"] == 2
     split.stdout.fnmatch_lines(["*pytest-xdist may run them in different workers*loadfile*"])
     whole.assert_outcomes(passed=4)
+
+
+IN_FIXTURES = """
+import pytest
+from agent import ask
+from ptycassette import use_tape
+
+@pytest.fixture(scope="SCOPE")
+def tape():
+    with use_tape("shared.cassette"):
+        yield
+
+class TestOne:
+    def test_first(self, tape):
+        assert ask("one") == "one"
+
+class TestTwo:
+    def test_second(self, tape):
+        assert ask("two") == "two"
+"""
+
+
+@pytest.mark.parametrize("scope", ["function", "class"])
+def test_a_fixture_does_not_replace_a_recording_of_this_run(
+    pytester: pytest.Pytester, provider: str, scope: str
+) -> None:
+    """It records when its test is over; the next test is refused, and a new run may replace it."""
+    tests = IN_FIXTURES.replace("SCOPE", scope)
+    for _ in range(2):
+        record = run(pytester, provider, *ALONE, "--ptycassette-mode=record", tests=tests)
+
+        record.assert_outcomes(passed=1, errors=1)
+        record.stdout.fnmatch_lines(["*recorded in this run already, by *::test_first, and is*"])
+    run(pytester, "http://127.0.0.1:9", *ALONE, "-k", "first", tests=tests).assert_outcomes(
+        passed=1, deselected=1
+    )
 
 
 AUTO = """

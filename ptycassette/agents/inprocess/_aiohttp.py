@@ -1,8 +1,8 @@
 """Record and answer the sessions of aiohttp while a block is entered.
 
 The patch of ``ClientSession._request`` adds an innermost middleware, below redirects and the
-program's own middlewares. In replay no connection is made. WebSockets pass unchanged. aiohttp is
-not imported here.
+program's own middlewares. In replay no connection is made. WebSockets pass unchanged, and a
+recording has a note of them, and of answers of the mock aioresponses. aiohttp is not imported here.
 """
 
 # ruff: noqa: SLF001 - no public way leads to a response without a connection
@@ -49,11 +49,17 @@ _HOLD = b""
 
 
 def patches_of(module: ModuleType) -> Iterator[Patch]:
-    """The patches for aiohttp; empty while it is still being imported.
+    """The patches for aiohttp, aioresponses and websockets; empty while one is being imported.
 
     A version without middlewares may only send through a proxy (``tape.environment``).
     """
     kind: Any = module
+    if mock := getattr(kind, "aioresponses", None):
+        yield mock, "match", _noted_match
+        return
+    if protocol := getattr(kind, "ClientProtocol", None):
+        yield protocol, "connect", _noted_connect
+        return
     session: Any = getattr(kind, "ClientSession", None)
     send = getattr(session, _SEND, None)
     if send is None:
@@ -94,6 +100,43 @@ def patches_of(module: ModuleType) -> Iterator[Patch]:
     yield session, _SEND, patch
 
 
+def _noted_match(match: Callable[..., Any]) -> Callable[..., Any]:
+    """Note that a mock of aioresponses, which replaces our patch, has answered."""
+
+    async def matched(self: Any, *args: Any, **more: Any) -> Any:
+        tape, passes = client_tape(), False
+        try:
+            answer = await match(self, *args, **more)
+            passes = answer is None and self.passthrough_unmatched
+        finally:
+            if tape is not None and not passes:
+                tape.note(
+                    "aioresponses answered a request of aiohttp in place of a connection, so the"
+                    " call did not reach the tape"
+                )
+        return answer
+
+    return matched
+
+
+def _noted_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
+    def connected(self: Any) -> Any:
+        _note_web_socket("websockets")
+        return connect(self)
+
+    return connected
+
+
+def _note_web_socket(client: str) -> None:
+    """Note that a recording does not have the messages of a WebSocket."""
+    tape = client_tape()
+    if tape is not None and tape.records:
+        tape.note(
+            f"{client} opened a WebSocket, whose messages are not on the tape, and a replay has no"
+            " network for it: use rec --tape for such programs"
+        )
+
+
 class _Middleware:
     """Records the answer to a request, or gives the recorded one."""
 
@@ -104,7 +147,10 @@ class _Middleware:
 
     async def __call__(self, request: Any, handler: Callable[..., Any]) -> Any:
         tape, proxy = client_tape(), request.proxy
-        if tape is None or "upgrade" in request.headers:
+        if tape is None:
+            return await handler(request)
+        if "upgrade" in request.headers:
+            _note_web_socket("aiohttp")
             return await handler(request)
         if proxy is not None and tape.is_own_proxy(f"{proxy.host}:{proxy.port}"):
             return await handler(request)

@@ -47,7 +47,7 @@ _SENDING = threading.local()
 
 
 def patches_of(module: ModuleType) -> Iterator[Patch]:
-    """The patches for urllib3 and requests; empty while the package is still being imported.
+    """The patches for urllib3, requests and botocore; empty while a package is being imported.
 
     An unsupported version may only send through ``tape.environment``.
     """
@@ -55,6 +55,10 @@ def patches_of(module: ModuleType) -> Iterator[Patch]:
     if kind.__name__ == "requests":
         if hasattr(kind, "Session"):
             yield kind.Session, "send", _sent
+        return
+    if kind.__name__.startswith("botocore."):
+        if handler := getattr(kind, "RetryHandler", None):
+            yield handler, "needs_retry" if hasattr(handler, "needs_retry") else "__call__", _delay
         return
     pool: Any = getattr(kind, "HTTPConnectionPool", None)
     send, raw = getattr(pool, _SEND, None), getattr(kind, "HTTPResponse", None)
@@ -120,13 +124,28 @@ def patches_of(module: ModuleType) -> Iterator[Patch]:
     def patch_sleep(original: Callable[..., None]) -> Callable[..., None]:
         def sleep(self: Any, response: Any = None) -> None:
             """Wait before the next try, but not in replay."""
-            tape = client_tape()
-            if tape is None or not tape.is_offline or tape.waits:
+            if not _is_replay():
                 original(self, response)
 
         return sleep
 
     yield kind.Retry, "sleep", patch_sleep
+
+
+def _is_replay() -> bool:
+    """Whether the answers are recorded, so that no provider demands to wait."""
+    tape = client_tape()
+    return tape is not None and tape.is_offline and not tape.waits
+
+
+def _delay(needs_retry: Callable[..., Any]) -> Callable[..., Any]:
+    """Let botocore sleep for 0 seconds in replay before it asks again."""
+
+    def delay_s(self: Any, *args: Any, **more: Any) -> Any:
+        found = needs_retry(self, *args, **more)
+        return 0 if found is not None and _is_replay() else found
+
+    return delay_s
 
 
 def _sent(send: Callable[..., Any]) -> Callable[..., Any]:

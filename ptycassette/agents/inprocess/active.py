@@ -14,7 +14,7 @@ import re
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
@@ -40,11 +40,15 @@ _CLIENTS = {
     "httpx2": "_httpx",
     "urllib3": "_urllib3",
     "requests": "_urllib3",
+    "botocore.retryhandler": "_urllib3",
+    "botocore.retries.standard": "_urllib3",
     "aiohttp": "_aiohttp",
+    "aioresponses.core": "_aiohttp",
+    "websockets.client": "_aiohttp",
 }
 """The packages whose clients are patched (at once if loaded, else after their import), and the
 modules with the patches. requests and botocore send through urllib3; requests is patched to notice
-what does not."""
+what does not, and botocore to ask again at once. The last two are patched for a note."""
 
 Patch = tuple[type, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
 
@@ -279,8 +283,13 @@ def is_key_name(name: str) -> bool:
 
 
 def own_environment() -> dict[str, str]:
-    """The environment of this process without made-up keys, which other blocks may have set."""
-    return {name: value for name, value in os.environ.items() if value != MADE_UP_KEY}
+    """The environment of this process without what replays in other blocks have made up."""
+    made = MADE_UP_KEYS.made
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if value not in {MADE_UP_KEY, made.get(name)}
+    }
 
 
 def names_of_keys(headers: Iterable[tuple[str, str]]) -> list[str]:
@@ -306,25 +315,26 @@ def has_made_up_key(headers: Iterable[tuple[str, str]]) -> bool:
 class _MadeUpKeys:
     """The variables that replays have set in the environment of this process.
 
-    Blocks of several threads may need the same one; the last one removes it.
+    Blocks of several threads may need the same one; the last one removes it. ``made`` has their
+    values; also those of former keys, which pytest's monkeypatch may put back.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users: Counter[str] = Counter()
-        self._known: set[str] = set()
+        self.made: dict[str, str] = {}
 
     @contextmanager
-    def set(self, names: Iterable[str]) -> Iterator[None]:
+    def set(self, values: Mapping[str, str]) -> Iterator[None]:
         """While entered, these variables have a value, if they had none."""
         with self._lock:
             self._forget()
-            mine = {name for name in names if self._users[name] or not os.environ.get(name)}
+            mine = {name for name in values if self._users[name] or not os.environ.get(name)}
             for name in mine:
                 self._users[name] += 1
-                self._known.add(name)
+                self.made.setdefault(name, values[name])
                 if not os.environ.get(name):
-                    os.environ[name] = MADE_UP_KEY
+                    os.environ[name] = self.made[name]
         try:
             yield
         finally:
@@ -338,9 +348,11 @@ class _MadeUpKeys:
             self._forget()
 
     def _forget(self) -> None:
-        for name in self._known:
-            if not self._users[name] and os.environ.get(name) == MADE_UP_KEY:
+        for name in [name for name in self.made if not self._users[name]]:
+            if os.environ.get(name) == self.made[name]:
                 del os.environ[name]
+            if self.made[name] != MADE_UP_KEY:
+                del self.made[name]  # a user may set a region to the same value
 
 
 MADE_UP_KEYS = _MadeUpKeys()

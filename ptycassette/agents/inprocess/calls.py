@@ -70,7 +70,13 @@ from ptycassette.tape.items import (
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import MOST_DIGESTS, Question
-from ptycassette.tape.routing import host_and_port, key_variables, known_providers
+from ptycassette.tape.routing import (
+    MADE_UP_KEY,
+    host_and_port,
+    key_variables,
+    known_providers,
+    place_variables,
+)
 from ptycassette.tape.unpacking import unpacked_body
 
 if TYPE_CHECKING:
@@ -900,9 +906,10 @@ class ServedCalls:
     def _keep_draw(self, draw: Draw) -> None:
         self._drawn.append(draw)
 
-    def missing_keys(self, environment: Mapping[str, str]) -> tuple[str, ...]:
-        """The variables with keys that code needs to repeat the recording, if they are not set.
+    def missing_variables(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The variables that SDKs need to repeat the recording, if they are not set.
 
+        Keys are made up; the region of AWS and the address of Azure are those of the recording.
         Code may choose its provider by the keys that it has. So these are the variables that were
         set while the block was recorded, and those of recorded APIs for which there was none.
         """
@@ -915,7 +922,8 @@ class ServedCalls:
                 continue  # the key of another provider with this API
             if not any(name in names or environment.get(name) for name in alternatives):
                 names |= dict.fromkeys(alternatives)
-        return tuple(name for name in names if not environment.get(name))
+        made = {name: MADE_UP_KEY for name in names if not environment.get(name)}
+        return made | place_variables(self._entries, names, environment)
 
     # -- models ---------------------------------------------------------------------------
 

@@ -9,7 +9,14 @@ import functools
 import inspect
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+)
 from contextlib import contextmanager, suppress
 from typing import Any, Literal, TypeVar, get_args, get_type_hints, overload
 
@@ -245,14 +252,46 @@ def _typed(hint: Any, output: Any) -> Any:
 
 
 def _with_numbers_of(output: Any, typed: Any) -> Any:
-    """``typed`` with the numbers as recorded: a tool that declares ``float`` may return an int."""
-    if isinstance(output, int) and type(typed) in {int, float} and typed == output:
+    """``typed`` with the numbers as recorded: a part that is declared ``float`` may be an int.
+
+    The code may send these numbers to a model, so 1 must not become 1.0.
+    """
+    if isinstance(output, int | float) and type(typed) in {int, float} and typed == output:
         return output
-    if isinstance(output, dict) and type(typed) is dict and output.keys() == typed.keys():
-        return {name: _with_numbers_of(one, typed[name]) for name, one in output.items()}
-    if isinstance(output, list) and type(typed) in {list, tuple}:
-        return type(typed)(map(_with_numbers_of, output, typed))
+    if isinstance(output, dict) and isinstance(typed, MutableMapping):
+        for name, one in zip(list(typed), output.values(), strict=False):
+            typed[name] = _with_numbers_of(one, typed[name])
+    elif isinstance(output, list) and isinstance(typed, MutableSequence):
+        for number, one in enumerate(output[: len(typed)]):
+            typed[number] = _with_numbers_of(one, typed[number])
+    elif isinstance(output, list) and isinstance(typed, tuple):
+        make = getattr(typed, "_make", type(typed))  # a named tuple
+        return make(map(_with_numbers_of, output, typed))
+    else:
+        for field, one in _fields_of(output, typed):
+            _set_field(typed, field, one)
     return typed
+
+
+def _fields_of(output: Any, typed: Any) -> Iterator[tuple[str, Any]]:
+    """The names of the fields of an object, each with its recorded value."""
+    if isinstance(output, dict):
+        fields = [place[1:] for place, _ in parts_of(typed) if place.startswith(".")]
+        encoded = getattr(typed, "__struct_encode_fields__", fields)
+        names = dict(zip(fields, encoded, strict=True))
+        yield from ((field, output[name]) for field, name in names.items() if name in output)
+    elif isinstance(output, list) and isinstance(typed, msgspec.Struct):  # an array in JSON
+        values = output if typed.__struct_config__.tag is None else output[1:]
+        yield from zip(typed.__struct_fields__, values, strict=False)
+
+
+def _set_field(typed: Any, field: str, output: Any) -> None:
+    """Give a field of a served object its numbers as recorded; the object may be frozen."""
+    before = getattr(typed, field)
+    after = _with_numbers_of(output, before)
+    if after is not before:
+        force = msgspec.structs.force_setattr if isinstance(typed, msgspec.Struct) else None
+        (force or object.__setattr__)(typed, field, after)
 
 
 def _decoded(kind: type, value: Any) -> Any:
@@ -271,6 +310,8 @@ def _difference(returned: Any, served: Any, place: str = "result") -> str:
     kind, other = _kinds([returned]), _kinds([served])
     if isinstance(returned, float) and not math.isfinite(returned):
         return f"{place} is {returned}, which JSON does not have"
+    if {type(returned), type(served)} == {int, float} and returned == served:
+        return ""  # pydantic makes a float of an int in a field that is a float
     if type(returned) is not type(served):
         return f"{place} is of type {kind}, and replay would give {other}"
     parts, others = dict(parts_of(returned)), dict(parts_of(served))

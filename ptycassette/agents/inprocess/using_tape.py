@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
@@ -54,6 +54,7 @@ from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.errors import (
     CassetteError,
     DivergenceError,
+    LockedError,
     NotFoundError,
     RefusedError,
     SessionClosedError,
@@ -87,8 +88,8 @@ from ptycassette.replaying.io.watched_uses import (
     announce_use,
 )
 from ptycassette.seal.io.policy import require_seal
-from ptycassette.system.files.locks import temporary_folder
-from ptycassette.system.files.state_dirs import current_dir
+from ptycassette.system.files.locks import LockHolder, target_lock, temporary_folder
+from ptycassette.system.files.state_dirs import current_dir, lock_dir
 from ptycassette.system.ownership import owned_context
 from ptycassette.tape.draws import Draw, Draws, RecordedDraws
 from ptycassette.tape.io.draw_log import MachineDraws
@@ -225,15 +226,15 @@ class OpenTape:
             self._log.refuse(error)
 
     @property
-    def key_names(self) -> tuple[str, ...]:
-        """The variables that get a made-up key during the block, if they are not set.
+    def made_up(self) -> dict[str, str]:
+        """The variables that are not set, and get a made-up key or a place during the block.
 
         Empty if a live provider answers.
         """
         return (
-            ()
+            {}
             if self._served is None or self.waits
-            else self._served.missing_keys(own_environment())
+            else self._served.missing_variables(own_environment())
         )
 
     @property
@@ -567,10 +568,13 @@ class UseTape:
         self._result.set(result)
         writes = action in {"record", "rewrite"}
         try:
-            with _in_use(path, writes=writes) if action != "live" else nullcontext():
-                if writes and _is_example():
-                    _check_examples(path)
+            with ExitStack() as stack:
+                if action != "live":
+                    stack.enter_context(_in_use(path, writes=writes))
                 if writes:
+                    stack.enter_context(_alone(path))
+                    if _is_example():
+                        _check_examples(path)
                     announce_recording(path, stated=self._mode == mode)
                 with self._entered_as(action, path, result, order) as tape:
                     yield tape
@@ -591,7 +595,7 @@ class UseTape:
     @contextmanager
     def _entered(self, tape: OpenTape) -> Iterator[OpenTape]:
         announce_use(tape.result, tape)
-        with MADE_UP_KEYS.set(tape.key_names), activated(tape):
+        with MADE_UP_KEYS.set(tape.made_up), activated(tape):
             try:
                 yield tape
             finally:
@@ -809,6 +813,26 @@ def _in_use(path: Path, *, writes: bool) -> Iterator[None]:
             others, written = _USED.pop(real)
             if others > 1:
                 _USED[real] = others - 1, written
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """While entered, no other process records this cassette.
+
+    Raises:
+        LockedError: another one does, and the last one to end would overwrite the other.
+    """
+    holder = LockHolder(
+        pid=os.getpid(), what="use_tape", since=datetime.now(UTC).isoformat(timespec="seconds")
+    )
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(target_lock(lock_dir(), target=path, holder=holder))
+        except LockedError as exc:
+            for note in _notes_of_runners():
+                exc.add_note(note)
+            raise
+        yield
 
 
 def _nothing() -> None:
