@@ -290,6 +290,8 @@ The scrubber takes it for no secret. It would look for words, also in the name o
 _OF_OPENAI = (
     *("/audio", "/batches", "/chat/completions", "/completions", "/embeddings", "/images"),
     *("/models", "/moderations", "/responses"),
+    *("/v1/containers", "/v1/conversations", "/v1/evals", "/v1/files", "/v1/fine_tuning"),
+    *("/v1/uploads", "/v1/vector_stores", "/v1/videos"),
 )
 
 
@@ -299,11 +301,11 @@ def key_header(target: str) -> str:
     Args:
         target: path and query of a request (``/v1/messages``).
     """
-    path = target.partition("?")[0]
+    path, _, query = target.partition("?")
     _, below, rest = path.rpartition("/models/")
     if below and ":" in rest and "/" not in rest:
         return "x-goog-api-key"
-    if "/messages/" in f"{path}/":
+    if "/messages/" in f"{path}/" or ("/v1/" in path and query == "beta=true"):
         return "x-api-key"
     return "authorization" if any(f"{one}/" in f"{path}/" for one in _OF_OPENAI) else ""
 
@@ -320,6 +322,8 @@ def key_variables(entries: Iterable[TapeEntry]) -> list[tuple[str, ...]]:
         found = known.keys_at(host_and_port(upstream)[0])
         if not found and "/openai/deployments/" in target:
             found = [("AZURE_OPENAI_API_KEY",)]
+        if not found and target.startswith("/model/"):  # Bedrock
+            found = known.keys_at("amazonaws.com")
         if not found and (header := key_header(target)):
             found = [known.keys[header]]
         groups |= dict.fromkeys(found)

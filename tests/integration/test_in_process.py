@@ -3240,7 +3240,14 @@ def test_a_key_with_a_name_of_its_own_is_made_up(
         ("/v1/messages/count_tokens?beta=true", {"ANTHROPIC_API_KEY"}),
         ("/v1beta/models/m:generateContent", {"GEMINI_API_KEY", "GOOGLE_API_KEY"}),
         ("/openai/deployments/m/chat/completions", {"AZURE_OPENAI_API_KEY"}),
+        ("/v1/files", {"OPENAI_API_KEY"}),
+        ("/v1/fine_tuning/jobs", {"OPENAI_API_KEY"}),
+        ("/v1/vector_stores/v/search", {"OPENAI_API_KEY"}),
+        ("/v1/files?beta=true", {"ANTHROPIC_API_KEY"}),
+        ("/model/m/converse", {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}),
+        ("/model/m/invoke-with-response-stream", {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}),
         ("/weather", set()),
+        ("/files/photo", set()),
     ],
 )
 def test_without_a_recorded_key_the_api_decides(
