@@ -183,9 +183,12 @@ def folder(tmp_path: Path) -> Path:
 
 OURS = re.compile(
     r'"(?:seq|t_ms|t_us|duration_ms|offset|length|bytes|raw_start|raw_end|parser_offset)":\s*\d+'
-    r"|\b[0-9a-f]{64}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
+    r"|\b[0-9a-f]{64}\b|\b[0-9a-f]{40}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
 )
-"""Numbers, digests and ids of the recorder. Any of them may contain the digits of a PIN."""
+"""Numbers, digests and ids of the recorder, and the commit of the repository.
+
+Any of them may contain the digits of a PIN.
+"""
 
 
 def texts_in(folder: Path) -> Iterator[tuple[str, str]]:
@@ -227,6 +230,7 @@ def test_a_moment_that_contains_the_digits_of_a_pin_is_no_leak(folder: Path) -> 
     """The recorder chose it; what somebody typed is still found."""
     (folder / "input.jsonl").write_text('{"seq":3,"t_ms":154,"bytes":"Kg==","t_us":154937}\n')
     (folder / "frames.jsonl").write_text('{"seq":4,"t_us":1,"text":["PIN 4937"]}\n')
+    (folder / "manifest.json").write_text(json.dumps({"commit": "4937" * 10}))
 
     assert leaks(folder, "4937") == ["frames.jsonl"]
 
