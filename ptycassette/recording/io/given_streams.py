@@ -592,6 +592,7 @@ class StreamRelay:
         self._ends = StreamEnds()
         self._quiet_turns = 0
         self._turns_of_silence = 0
+        self._knows_end = False
         self.failure: str | None = None
         self.stdin_offset: int | None = None
         self.ended_us = 0
@@ -638,7 +639,8 @@ class StreamRelay:
         return status
 
     def _over(self) -> bool:
-        if self._child.ended is None:
+        self._knows_end = self._child.ended is not None
+        if not self._knows_end:
             return False
         if self._terminal is not None and not self._terminal.drain(self._now_us()):
             return False
@@ -714,6 +716,8 @@ class StreamRelay:
             waits.append(_LATER_MS)
         if self._deadline_us is not None:
             waits.append(max(0, (self._deadline_us - self._clock.now_us()) // 1000 + 1))
+        if not self._knows_end and self._child.ended is not None:
+            waits.append(0)  # it has ended since ``_over`` looked: nothing may wake us any more
         return min(waits) if waits else None
 
     def _relay(self, output: PipedOutput, ready: dict[int, int], t_us: int) -> bool:
