@@ -467,3 +467,33 @@ def test_options_that_go_not_together(tmp_path: Path) -> None:
     words = ["rec", "--pipes", "--headless", str(tmp_path / "c"), "--", "true"]
 
     assert main(words) == 2
+
+
+CLOSED = ("sh", "-c", "exec >&- 2>&-; exec sleep 1")
+LATE = """
+import sys, time
+from ptycassette.cli import main
+from ptycassette.recording.io.given_streams import StreamRelay
+
+poll = StreamRelay._poll
+
+def late(self, fd):
+    done = all(output.done for output in self._outputs)
+    while done and self._timeout_ms() is None and self._child.ended is None:
+        time.sleep(0.01)  # it ends before the poll
+    return poll(self, fd)
+
+StreamRelay._poll = late
+sys.exit(main())
+"""
+
+
+def test_a_program_that_ends_just_before_the_poll_ends_the_recording(tmp_path: Path) -> None:
+    """Nothing would wake the poll any more: its end was already read."""
+    ran = subprocess.run(
+        [sys.executable, "-c", LATE, "rec", "--pipes", "c.cassette", "--", *CLOSED],
+        cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        timeout=60,
+    )  # fmt: skip
+
+    assert ran.returncode == 0, ran.stderr
